@@ -49,10 +49,10 @@ def read_address() -> str:
 def make_absolute(text: str, address: str) -> str:
     """Return a Markdown text of the repository's root with absolute links; pictures need the file itself."""
 
-    def replace(found: re.Match[str]) -> str:
-        path = found[1] or "README.md"
+    def replace(match: re.Match[str]) -> str:
+        path = match[1] or "README.md"
         kind = "raw" if path.endswith((".png", ".svg")) else "blob"
-        return f"]({address}/{kind}/v{VERSION}/{path}{found[2] or ''})"
+        return f"]({address}/{kind}/v{VERSION}/{path}{match[2] or ''})"
 
     return RELATIVE_LINK.sub(replace, text)
 
@@ -66,9 +66,9 @@ urls = {
     "Source": address,
     "Changelog": f"{pages}/CHANGELOG.md",
 }
-found = find_packages(include=[*PACKAGES, *(f"{package}.*" for package in PACKAGES)])
+subpackages = find_packages(include=[*PACKAGES, *(f"{package}.*" for package in PACKAGES)])
 setup(
-    packages=["symposia", *(f"symposia.{package}" for package in found)],
+    packages=["symposia", *(f"symposia.{package}" for package in subpackages)],
     # By this name it is recognized, and stays out of the package that its own folder is.
     script_name="setup.py",
     long_description=make_absolute(description, address) if address else description,

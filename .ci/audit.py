@@ -39,8 +39,10 @@ def is_affected(version: Version, affected: dict[str, Any]) -> bool:
     """Whether one entry of an advisory's `affected` means this version."""
     if str(version) in affected.get("versions", ()):
         return True
-    ranges = (it for it in affected.get("ranges", ()) if it["type"] == "ECOSYSTEM")
-    return any(_within(version, it["events"]) for it in ranges)
+    ranges = (
+        version_range for version_range in affected.get("ranges", ()) if version_range["type"] == "ECOSYSTEM"
+    )
+    return any(_within(version, version_range["events"]) for version_range in ranges)
 
 
 def _within(version: Version, events: list[dict[str, str]]) -> bool:
@@ -77,12 +79,12 @@ def main(constraints: str, database: str = "") -> int:
         )
         return 0
     try:
-        found = sorted(set(findings(pinned, Path(database))))
+        problems = sorted(set(findings(pinned, Path(database))))
     except (OSError, BadZipFile, ValueError) as error:
         print(f"audit: {database} cannot be read: {error}", file=sys.stderr)
         return 2
-    print("\n".join(found) or f"audit: nothing is known against {len(pinned)} pins")
-    return 1 if found else 0
+    print("\n".join(problems) or f"audit: nothing is known against {len(pinned)} pins")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

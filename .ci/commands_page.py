@@ -40,7 +40,7 @@ def _panels(root: Any) -> Iterator[str]:
     yield from (_heading(2, "symposia"), *_describe(root, "symposia"))
     panel = None
     order = list(PANELS)
-    for name, command in sorted(root.commands.items(), key=lambda it: order.index(it[1].rich_help_panel)):
+    for name, command in sorted(root.commands.items(), key=lambda item: order.index(item[1].rich_help_panel)):
         if command.rich_help_panel != panel:
             panel = command.rich_help_panel
             yield _heading(2, panel)
@@ -60,7 +60,11 @@ def _describe(command: Any, path: str) -> Iterator[str]:
     yield f"```text\n{path} {' '.join(command.collect_usage_pieces(context))}\n```\n\n"
     for paragraph in (command.help or "").split("\n\n"):
         yield f"{_prose(paragraph)}\n\n"
-    rows = [_row(it, context) for it in command.params if not LEFT_OUT & set(it.opts) and not it.hidden]
+    rows = [
+        _row(parameter, context)
+        for parameter in command.params
+        if not LEFT_OUT & set(parameter.opts) and not parameter.hidden
+    ]
     if rows:
         yield f"| argument or option | meaning |\n|---|---|\n{''.join(rows)}\n"
 
@@ -78,8 +82,8 @@ def _prose(text: str) -> str:
     """Return a help text as Markdown: examples as code, no accidental markup."""
     pieces = re.split(r"(`[^`]*`|\[bold\].*?\[/bold\])", " ".join(text.replace(r"\[", "[").split()))
     return "".join(
-        _BOLD.sub(r"`\1`", it) if index % 2 else re.sub(r"([<>*_\[\]])", r"\\\1", it)
-        for index, it in enumerate(pieces)
+        _BOLD.sub(r"`\1`", piece) if index % 2 else re.sub(r"([<>*_\[\]])", r"\\\1", piece)
+        for index, piece in enumerate(pieces)
     )
 
 

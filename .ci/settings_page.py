@@ -97,8 +97,13 @@ def render_page() -> str:
     return INTRODUCTION + "".join(map(_row, describe_settings()))
 
 
-def _row(it: SettingDescription) -> str:
-    cells = (", ".join(f"`{name}`" for name in it.variables), it.meaning, it.default, it.limits)
+def _row(setting: SettingDescription) -> str:
+    cells = (
+        ", ".join(f"`{name}`" for name in setting.variables),
+        setting.meaning,
+        setting.default,
+        setting.limits,
+    )
     return f"| {' | '.join(cells)} |\n"
 
 

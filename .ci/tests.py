@@ -47,11 +47,11 @@ class TestRun:
 
     def read(self, line: str) -> None:
         """Read a line of the output."""
-        if found := SUMMARY.match(line):
-            self.summary = found[1]
-        elif found := FAILURE.match(line):
+        if match := SUMMARY.match(line):
+            self.summary = match[1]
+        elif match := FAILURE.match(line):
             # xdist appends `@` and the group of a test to its id.
-            self.failed.add(re.sub(r"@[^\]]*$", "", found[1]))
+            self.failed.add(re.sub(r"@[^\]]*$", "", match[1]))
         elif STOPPED.match(line):
             self.stopped = True
         elif TESTS_FAILED.match(line):

@@ -41,9 +41,9 @@ class AgentProblem:
     rule: str
 
     def __str__(self) -> str:
-        place = f"{self.file}: " if self.file else ""
+        file_prefix = f"{self.file}: " if self.file else ""
         table = f"[{self.entry}] " if self.entry else ""
-        return f"{place}{table}{self.field}: {self.rule}"
+        return f"{file_prefix}{table}{self.field}: {self.rule}"
 
 
 @dataclass(frozen=True, slots=True)

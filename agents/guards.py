@@ -204,9 +204,9 @@ def read_reason(guard: str, answer: TurnOutcome) -> str | None:
     Raises:
         BadOutcome: It returned neither text nor None.
     """
-    said = "\n".join(draft.content for draft in answer.messages)
+    text = "\n".join(draft.content for draft in answer.messages)
     if answer == TurnOutcome.skip_turn():
         return None
-    if not said or answer != TurnOutcome.say(said):
+    if not text or answer != TurnOutcome.say(text):
         raise BadOutcome(f"guard {guard!r}: must return the reason as text, or None")
-    return excerpt(said, 500)
+    return excerpt(text, 500)

@@ -286,7 +286,8 @@ class Webhooks(EntryBase):
         """Return whether this host may be called."""
         host = host.lower()
         return not self.hosts or any(
-            host.endswith(it[1:]) if it.startswith("*.") else host == it for it in self.hosts
+            host.endswith(pattern[1:]) if pattern.startswith("*.") else host == pattern
+            for pattern in self.hosts
         )
 
 
@@ -317,7 +318,7 @@ class FileTables(EntryBase):
 
     def find_model(self, name: str) -> ModelEntry:
         """Return the entry of a model; a name without a table is a model name of pydantic-ai."""
-        known = self.models.get(name)
-        if known is not None:
-            return known
+        entry = self.models.get(name)
+        if entry is not None:
+            return entry
         return THIS_MACHINE if name == LOCAL_MODEL else ModelEntry(model=name)

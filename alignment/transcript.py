@@ -64,13 +64,21 @@ class TranscriptNames:
 
 def transcript_names(collab: Collab, messages: Sequence[Message], experts: Sequence[str]) -> TranscriptNames:
     """Return the participants' names. Experts who left are named by their id; any other speaker is the judge."""
-    known = {it.participant_id: it for it in collab.participants}
-    left = (it for it in experts if it not in known)
-    people = [*known.values(), *(Participant(participant_id=it) for it in left)]
-    named = [it for it in people if it.participant_id in experts]
-    roles = {it.participant_id: _role(it, _EXPERT) for it in named}
-    spoke = {it.speaker for it in messages if it.turn_number is not None and it.speaker is not None}
-    judges = [known.get(it) for it in dict.fromkeys((*known, *sorted(spoke))) if it not in experts]
+    participants = {participant.participant_id: participant for participant in collab.participants}
+    left = (expert for expert in experts if expert not in participants)
+    people = [*participants.values(), *(Participant(participant_id=expert) for expert in left)]
+    named = [participant for participant in people if participant.participant_id in experts]
+    roles = {participant.participant_id: _role(participant, _EXPERT) for participant in named}
+    spoke = {
+        message.speaker
+        for message in messages
+        if message.turn_number is not None and message.speaker is not None
+    }
+    judges = [
+        participants.get(speaker)
+        for speaker in dict.fromkeys((*participants, *sorted(spoke)))
+        if speaker not in experts
+    ]
     if not judges:
         return TranscriptNames(_names(named), roles)
     default = mode_of(collab.mode).judge_title or JUDGE
@@ -87,11 +95,11 @@ def _names(people: Iterable[Participant]) -> dict[str, str]:
     """Return unique names that are valid in headings: the display name, the id, or a number."""
     names: dict[str, str] = {}
     taken: set[str] = set()
-    for at, it in enumerate(people, start=1):
+    for at, person in enumerate(people, start=1):
         numbered = (f"{_EXPERT} {number}" for number in count(at))
-        choices = chain((_name(it.display_name), _name(it.participant_id)), numbered)
+        choices = chain((_name(person.display_name), _name(person.participant_id)), numbered)
         name = next(name for name in choices if name and name.casefold() not in taken)
-        names[it.participant_id] = name
+        names[person.participant_id] = name
         taken.add(name.casefold())
     return names
 
@@ -127,7 +135,10 @@ def render_transcript(
 
 def lint_transcript(text: str) -> list[str]:
     """Return the findings of strict lint in a transcript, one line each."""
-    return [f"line {it.line}: {it.message} [{it.code.value}]" for it in lint(text, strict=True)]
+    return [
+        f"line {finding.line}: {finding.message} [{finding.code.value}]"
+        for finding in lint(text, strict=True)
+    ]
 
 
 def build_transcript(
@@ -166,7 +177,8 @@ class _Writer:
                 continue
             number = bisect_left(ends, message.turn_number)
             blocks = [
-                self._block(it, message.speaker, number, declared) for it in read_blocks(message.content)
+                self._block(block, message.speaker, number, declared)
+                for block in read_blocks(message.content)
             ]
             if message.speaker in self._names:
                 turn = turns.setdefault(number, {}).setdefault(message.turn_number, (message.speaker, []))
@@ -175,12 +187,12 @@ class _Writer:
                 judged.setdefault(number - 1, []).extend(blocks)
         yield from self._judge(judged, -1)
         for number in range(max((*turns, *judged), default=-1) + 1):
-            said = tuple(
+            expert_turns = tuple(
                 Turn(self._names[name], blocks=tuple(blocks))
                 for _, (name, blocks) in sorted(turns.get(number, {}).items())
             )
-            if said:
-                yield Round(number, _LABEL if number else _FIRST_LABEL, turns=said)
+            if expert_turns:
+                yield Round(number, _LABEL if number else _FIRST_LABEL, turns=expert_turns)
             yield from self._judge(judged, number)
 
     def _judge(self, judged: dict[int, list[Block]], number: int) -> Iterator[Judge]:
@@ -196,9 +208,11 @@ class _Writer:
             return Table((*block.header, *("",) * (width - len(block.header))), rows)
         if not isinstance(block, Marker):
             return block
-        refs = (MarkerRef(it.id, it.agent, number if it.round is None else it.round) for it in block.refs)
-        found = {self._ledger.global_id(ref, speaker) for ref in refs}
-        names = sorted(name for name in found if name is not None)
+        refs = (
+            MarkerRef(ref.id, ref.agent, number if ref.round is None else ref.round) for ref in block.refs
+        )
+        global_ids = {self._ledger.global_id(ref, speaker) for ref in refs}
+        names = sorted(name for name in global_ids if name is not None)
         if len(names) < len(block.refs) or (block.type in _DECLARING and not names):
             if block.type in (MarkerType.REFINEMENT, MarkerType.CONCESSION):
                 return Marker(block.type, tuple(map(MarkerRef, names)), block.label or "as said")
@@ -211,17 +225,22 @@ class _Writer:
 
     def tables(self) -> Iterator[Section]:
         """Yield panel, scoreboard, inventory and tracker; empty ones are left out."""
-        people = [(f"{EXPERT_EMOJI} {name}", self._cast.roles[it]) for it, name in self._names.items()]
+        people = [
+            (f"{EXPERT_EMOJI} {name}", self._cast.roles[participant_id])
+            for participant_id, name in self._names.items()
+        ]
         judge = [(f"{JUDGE_EMOJI} {JUDGE}", self._cast.judge)] if self._cast.judge else []
         yield Section(PANEL_TITLE, (Table(("Agent", "Role"), (*judge, *people)),))
-        known = {**{name.casefold(): name for name in self._names.values()}, **self._names}
-        if scores := [(known[it], s) for it, s in self._ledger.scores.items() if it in known]:
+        display_names = {**{name.casefold(): name for name in self._names.values()}, **self._names}
+        if scores := [
+            (display_names[name], s) for name, s in self._ledger.scores.items() if name in display_names
+        ]:
             cells = (
                 (
-                    f"{EXPERT_EMOJI} {it}",
+                    f"{EXPERT_EMOJI} {name}",
                     *map(str, (s.wisdom, s.consistency, s.truth, s.relationships, s.total)),
                 )
-                for it, s in scores
+                for name, s in scores
             )
             total = Prose(str(Metadata(TOTAL_KEY, str(sum(s.total for _, s in scores)))))
             yield Section(SCOREBOARD_TITLE, (Table(("Agent", *DIMENSIONS, "Total"), tuple(cells)), total))

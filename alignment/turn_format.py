@@ -54,11 +54,11 @@ def correct_outcome(
     from .turn_marks import check_turn_form, format_corrections
 
     texts = [draft.content for draft in outcome.messages]
-    found = check_turn_form(texts) if outcome.question is None else ()
-    if not found or not has_budget_to_ask_again(context, outcome):
+    findings = check_turn_form(texts) if outcome.question is None else ()
+    if not findings or not has_budget_to_ask_again(context, outcome):
         return outcome
     written = "\n\n".join(texts)[:_MOST_SHOWN]
-    instruction = f"{context.instruction}\n\n{format_corrections(found)}\n\nYour answer was:\n\n{written}"
+    instruction = f"{context.instruction}\n\n{format_corrections(findings)}\n\nYour answer was:\n\n{written}"
     try:
         again = ask(context.model_copy(update={"instruction": instruction}))
     except AgentError as error:

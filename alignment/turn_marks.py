@@ -43,7 +43,7 @@ _OWN = frozenset(
 def read_turn_marks(texts: Sequence[str], *, scores: Mapping[str, Scores] | None = None) -> TurnMarks:
     """Return the marks of a turn. Scores given as data take precedence over a scoreboard in the text."""
     text = "\n\n".join(texts)
-    said = [
+    marks = [
         TurnMark(
             kind=marker.type.value,
             refs=tuple(map(str, marker.refs))[:100],
@@ -51,7 +51,9 @@ def read_turn_marks(texts: Sequence[str], *, scores: Mapping[str, Scores] | None
         )
         for marker in parse_markers(text)[:MAX_MARKS]
     ]
-    return TurnMarks(said=tuple(said), converges=_converges(text), scores=dict(scores or {}) or _scores(text))
+    return TurnMarks(
+        said=tuple(marks), converges=_converges(text), scores=dict(scores or {}) or _scores(text)
+    )
 
 
 def _converges(text: str) -> bool:
@@ -78,13 +80,13 @@ def _scores(text: str) -> dict[str, Scores]:
     if "|" not in text:
         return {}
     fields = [name.lower() for name in DIMENSIONS]
-    found: dict[str, Scores] = {}
+    scores_by_name: dict[str, Scores] = {}
     for board in scoreboards(parse(f"## Scores\n\n{text}")):
         for row in board.rows:
             scores = [score for score in row.scores if isinstance(score, int) and 0 <= score <= MOST_SCORED]
             if len(scores) == len(fields):
-                found[row.name.casefold()] = Scores(**dict(zip(fields, scores, strict=True)))
-    return found
+                scores_by_name[row.name.casefold()] = Scores(**dict(zip(fields, scores, strict=True)))
+    return scores_by_name
 
 
 def check_turn_form(texts: Sequence[str]) -> tuple[LintFinding, ...]:
@@ -92,7 +94,11 @@ def check_turn_form(texts: Sequence[str]) -> tuple[LintFinding, ...]:
     text = "\n\n".join(texts)
     if not any(c in text for c in "[|`~"):
         return ()
-    return tuple(it for it in lint(_HEAD + text, strict=True) if it.code in _OWN and it.line > _HEAD_LINES)
+    return tuple(
+        finding
+        for finding in lint(_HEAD + text, strict=True)
+        if finding.code in _OWN and finding.line > _HEAD_LINES
+    )
 
 
 def format_corrections(findings: Sequence[LintFinding]) -> str:
@@ -101,8 +107,8 @@ def format_corrections(findings: Sequence[LintFinding]) -> str:
         "Your answer does not follow the format. Send the whole answer again, with these lines corrected:",
         "",
     ]
-    for it in findings[:20]:
-        lines.append(f"- line {it.line - _HEAD_LINES}: {it.message}")
-        if it.fix_hint is not None:
-            lines.append(f"  Write: {it.fix_hint}")
+    for finding in findings[:20]:
+        lines.append(f"- line {finding.line - _HEAD_LINES}: {finding.message}")
+        if finding.fix_hint is not None:
+            lines.append(f"  Write: {finding.fix_hint}")
     return "\n".join(lines)

@@ -41,7 +41,7 @@ class ArchivePruner:
             query = query.where(COLLAB.c.user_id == user)
         with self._database.reading() as connection:
             return [
-                ExpiredSession(*it) for it in connection.execute(query.order_by(COLLAB.c.id).limit(limit))
+                ExpiredSession(*row) for row in connection.execute(query.order_by(COLLAB.c.id).limit(limit))
             ]
 
     def delete(self, rows: Sequence[int]) -> None:

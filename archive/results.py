@@ -102,7 +102,9 @@ def decode_cursor(cursor: str, *kinds: type[int] | type[str]) -> list[Any]:
     """
     try:
         parts = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        if [*map(type, parts)] != [*kinds] or any(type(it) is int and not 0 <= it < 2**63 for it in parts):
+        if [*map(type, parts)] != [*kinds] or any(
+            type(part) is int and not 0 <= part < 2**63 for part in parts
+        ):
             raise ValueError
     except (ValueError, TypeError, AttributeError):
         raise InvalidInput("cursor", cursor, "must be a cursor from a previous page") from None

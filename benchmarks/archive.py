@@ -74,7 +74,7 @@ def measure_query(what: str, ask: Callable[[], object], *, times: int = 30) -> N
 
 def session(number: int) -> ArchivePage:
     """A session of 100 messages, as one page."""
-    people = [Participant(participant_id=f"p{(number + it) % 20}") for it in range(2)]
+    people = [Participant(participant_id=f"p{(number + offset) % 20}") for offset in range(2)]
     collab = Collab(
         title=f"Session {number}",
         purpose="measure",
@@ -89,17 +89,17 @@ def session(number: int) -> ArchivePage:
         opened_ms=at_ms,
         documents=Documents(collab.to_json(), "{}"),
         since=STREAM_STARTS,
-        dialog=tuple((f"{at_ms + it}-0", message(number, it)) for it in range(EACH)),
+        dialog=tuple((f"{at_ms + turn}-0", message(number, turn)) for turn in range(EACH)),
         snapshot=Snapshot(fields, {}, {}),
     )
 
 
 def message(number: int, turn: int) -> str:
-    words = " ".join(WORDS[(number * 7 + turn * it) % len(WORDS)] for it in range(1, 40))
+    text = " ".join(WORDS[(number * 7 + turn * step) % len(WORDS)] for step in range(1, 40))
     needle = f" needle{number}" if turn == 0 else ""
     return build_turn_message(
         Role.AGENT,
-        words + needle,
+        text + needle,
         timestamp=utcnow(),
         participant_id="p1",
         turn_number=turn,

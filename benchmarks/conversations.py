@@ -36,19 +36,19 @@ def main() -> None:
         archive = Archive(
             chosen.url or f"sqlite:///{Path(folder) / 'archive.sqlite3'}", deliver_to_conversation
         )
-        desk, ids = filled(archive, chosen.messages)
-        measure(desk, ids)
+        workspace, ids = filled(archive, chosen.messages)
+        measure(workspace, ids)
         archive.close()
 
 
 def filled(archive: Archive, messages: int) -> tuple[WorkspaceService, list[str]]:
-    """A desk, and its conversations: the first one has half of all messages, and the most recent activity."""
+    """A workspace, and its conversations: the first one has half of all messages, and the most recent activity."""
     managers = TaskManagers()
     managers.register("bench", lambda _request: True, agent=CHAIR)
-    desk = WorkspaceService(archive, managers=managers)
-    task = desk.request_task("bench", READER, [WRITER]).task
+    workspace = WorkspaceService(archive, managers=managers)
+    task = workspace.request_task("bench", READER, [WRITER]).task
     ids = [
-        desk.conversation_create(CHAIR, task.id, [READER, WRITER], name=f"Number {number}").id
+        workspace.conversation_create(CHAIR, task.id, [READER, WRITER], name=f"Number {number}").id
         for number in range(CONVERSATIONS)
     ]
     began = time.perf_counter()
@@ -57,26 +57,29 @@ def filled(archive: Archive, messages: int) -> tuple[WorkspaceService, list[str]
         while left > 0:
             with archive.database.writing() as connection:
                 into = lock_conversation_row(connection, ids[number])
-                append_messages(connection, into, [incoming(it) for it in range(min(left, EACH))])
+                append_messages(connection, into, [incoming(index) for index in range(min(left, EACH))])
             left -= EACH
     print(f"{messages:,} messages written in {time.perf_counter() - began:.1f} s")
-    return desk, ids
+    return workspace, ids
 
 
-def measure(desk: WorkspaceService, ids: list[str]) -> None:
+def measure(workspace: WorkspaceService, ids: list[str]) -> None:
     big = ids[0]
-    first, older = desk.conversation_list(READER).cursor, desk.history(READER, big, limit=100).cursor
-    measure_query("the first page of 50 conversations", lambda: desk.conversation_list(READER))
-    measure_query("the page after it", lambda: desk.conversation_list(READER, cursor=first))
-    desk.send(WRITER, big, "Something new.")
-    measure_query(
-        "the same, while others say something", lambda: desk.conversation_list(READER, cursor=first)
+    first, older = (
+        workspace.conversation_list(READER).cursor,
+        workspace.history(READER, big, limit=100).cursor,
     )
-    measure_query("50 messages of the largest conversation", lambda: desk.history(READER, big))
-    measure_query("those before 100", lambda: desk.history(READER, big, cursor=older))
-    measure_query("the conversation itself", lambda: desk.conversation_get(READER, big))
-    measure_query("a message sent", lambda: desk.send(WRITER, big, "And more."))
-    measure_query("read up to the newest", lambda: desk.mark_read(READER, big))
+    measure_query("the first page of 50 conversations", lambda: workspace.conversation_list(READER))
+    measure_query("the page after it", lambda: workspace.conversation_list(READER, cursor=first))
+    workspace.send(WRITER, big, "Something new.")
+    measure_query(
+        "the same, while others say something", lambda: workspace.conversation_list(READER, cursor=first)
+    )
+    measure_query("50 messages of the largest conversation", lambda: workspace.history(READER, big))
+    measure_query("those before 100", lambda: workspace.history(READER, big, cursor=older))
+    measure_query("the conversation itself", lambda: workspace.conversation_get(READER, big))
+    measure_query("a message sent", lambda: workspace.send(WRITER, big, "And more."))
+    measure_query("read up to the newest", lambda: workspace.mark_read(READER, big))
 
 
 def measure_query(what: str, ask: Callable[[], object], *, times: int = 30) -> None:

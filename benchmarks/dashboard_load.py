@@ -79,7 +79,7 @@ async def measure_updates(
     flower: psutil.Process, port: int, jobs: list[CollabJob], options: argparse.Namespace
 ) -> None:
     load, redis = Load.of(options, jobs), jobs[0]._connections.store.client
-    readers = [asyncio.create_task(it.run(port)) for it in (*load.pages(), *load.visitors)]
+    readers = [asyncio.create_task(client.run(port)) for client in (*load.pages(), *load.visitors)]
     await wait_until_open(load, readers)
     for page in load.pages():
         page.start_counting()
@@ -94,14 +94,14 @@ async def measure_updates(
                 await asyncio.to_thread(write_message, redis, page.session_id, written)
     spent, took = flower.cpu_times(), time.perf_counter() - began
     await wait_for_pages(load, len(changed), written)
-    ended = [it for it in readers if it.done()]
+    ended = [task for task in readers if task.done()]
     for reader in readers:
         reader.cancel()
     await asyncio.gather(*readers, return_exceptions=True)
-    for it in ended:
-        it.result()
-    streams = [it for it in (*load.clients, *load.tabs) if not it.polls]
-    polling = [it for it in load.tabs if it.polls]
+    for ended_task in ended:
+        ended_task.result()
+    streams = [client for client in (*load.clients, *load.tabs) if not client.polls]
+    polling = [tab for tab in load.tabs if tab.polls]
     assert len(polling) == max(0, TABS - 3) * options.browsers, len(polling)
     print(f"{len(changed) / took:.1f} changes a second, a message a second in {len(load.sessions)} sessions:")
     report_pages("streams of the list", streams, len(changed), most_p95_ms=MOST_DELAY_MS)
@@ -109,7 +109,9 @@ async def measure_updates(
         "polling pages of the list", polling, len(changed), most_p95_ms=POLL_S * 1000 + MOST_DELAY_MS
     )
     report_pages("streams of a session", load.sessions, written, most_p95_ms=MOST_DELAY_MS)
-    report_times("page of a session with its data", [ms for it in load.visitors for ms in it.took_ms])
+    report_times(
+        "page of a session with its data", [ms for visitor in load.visitors for ms in visitor.took_ms]
+    )
     busy = (spent.user + spent.system - cpu.user - cpu.system) / took
     print(
         f"Flower used {busy:.2f} cores{within(busy, MOST_CORES)} and {flower.memory_info().rss / 2**20:.0f} MiB "
@@ -120,7 +122,7 @@ async def measure_updates(
 async def wait_until_open(load: Load, readers: Sequence[asyncio.Task[None]]) -> None:
     """Wait until all pages are open, for at most `LATEST_S` seconds, and then until their first data has arrived."""
     for _ in range(10 * LATEST_S):
-        if all(it.is_open for it in load.pages()) or any(it.done() for it in readers):
+        if all(page.is_open for page in load.pages()) or any(reader.done() for reader in readers):
             break
         await asyncio.sleep(0.1)
     await asyncio.sleep(3)
@@ -138,9 +140,9 @@ async def wait_for_pages(load: Load, changes: int, messages: int) -> None:
 def report_pages(what: str, pages: Sequence[Page], changes: int, *, most_p95_ms: float) -> None:
     if not pages:
         return
-    lost = sum(changes - len(it.seen) for it in pages)
+    lost = sum(changes - len(page.seen) for page in pages)
     print(f"{len(pages):4} {what:<32} lost {lost} of {changes * len(pages)}{within(lost, 0)}", end=", ")
-    report_times("", [delay for it in pages for delay in it.delays_ms], most_p95_ms=most_p95_ms)
+    report_times("", [delay for page in pages for delay in page.delays_ms], most_p95_ms=most_p95_ms)
 
 
 def report_times(what: str, times_ms: list[float], *, most_p95_ms: float | None = None) -> None:

@@ -74,14 +74,16 @@ def turn(store, user: str) -> None:
 
     owner, travel = Owner(user, "room_abc"), find_service("travel")
     look = store.look(owner)
-    said = parse_statement(travel, StatementOrigin(look.stamp_ms, SESSION, 1), TRIP).statement
+    statement = parse_statement(travel, StatementOrigin(look.stamp_ms, SESSION, 1), TRIP).statement
     recall(
-        apply_statement(look.room.value, said),
+        apply_statement(look.room.value, statement),
         travel,
         RecallContext(look.now_ms, store.rules.ttl_ms, SESSION),
     )
     mark = write_mark(SESSION, time.perf_counter_ns())
-    store.write(owner, [said], WriteMetadata(look.now_ms, mark, by="connector", session=SESSION), look=look)
+    store.write(
+        owner, [statement], WriteMetadata(look.now_ms, mark, by="connector", session=SESSION), look=look
+    )
 
 
 def report(url: str, options: argparse.Namespace) -> int:

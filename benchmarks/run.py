@@ -38,7 +38,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument(
         "--size", choices=sorted(SIZES), default="short", help="sizes of the loads (default short)"
     )
-    names = sorted(CASES) + sorted({it.group for it in CASES.values() if it.group})
+    names = sorted(CASES) + sorted({case.group for case in CASES.values() if case.group})
     parser.add_argument(
         "--only", nargs="+", metavar="NAME", choices=names, help="run these cases, or groups of cases"
     )
@@ -52,37 +52,37 @@ def read_options() -> argparse.Namespace:
 def choose_cases(options: argparse.Namespace) -> list[Case]:
     """Return the named cases; without names, those of the size."""
     if options.only:
-        named = [it for name in options.only for it in CASES.values() if name in (it.name, it.group)]
+        named = [case for name in options.only for case in CASES.values() if name in (case.name, case.group)]
         return list(dict.fromkeys(named))
-    return [it for it in CASES.values() if it.short or options.size == "full"]
+    return [case for case in CASES.values() if case.short or options.size == "full"]
 
 
 def print_list() -> None:
     """Print name and text of every case."""
-    for it in CASES.values():
-        kind = "short, full" if it.short else "full"
-        print(f"{it.name:<31} {kind:<12} {it.text}")
+    for case in CASES.values():
+        kind = "short, full" if case.short else "full"
+        print(f"{case.name:<31} {kind:<12} {case.text}")
 
 
 def run(chosen: list[Case], size: str) -> Results:
     """Run cases, and report each on the standard error output."""
     with tempfile.TemporaryDirectory() as folder:
-        stage = Stage(Path(folder))
+        environment = Stage(Path(folder))
         try:
-            results = Results(size, describe_circumstances(stage.connect()))
-            for it in chosen:
+            results = Results(size, describe_circumstances(environment.connect()))
+            for case in chosen:
                 began = time.monotonic()
                 try:
-                    results.measures += it.run(Bench(it.name, stage, SIZES[size]))
+                    results.measures += case.run(Bench(case.name, environment, SIZES[size]))
                 except SkippedCase as why:
-                    results.skipped[it.name] = str(why)
+                    results.skipped[case.name] = str(why)
                 except BenchmarkError as error:
-                    results.failed[it.name] = str(error)
-                    stage.leave()  # the next case starts with new workers
-                print(f"{it.name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+                    results.failed[case.name] = str(error)
+                    environment.leave()  # the next case starts with new workers
+                print(f"{case.name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
             return results
         finally:
-            stage.close()
+            environment.close()
 
 
 def main() -> int:

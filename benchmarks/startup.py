@@ -94,9 +94,9 @@ def measure(client: Client, settings: Settings, folder: Path, repeat: int) -> No
         report(f"python -c {code!r}", run_repeatedly(repeat, cpu_s, ["-c", code], environment))
     starts = run_repeatedly(repeat, worker_start_s, client, environment, folder)
     with running_worker(client, environment, folder):
-        words = {"session": prepare(client, folder), "file": str(folder / "session.yaml")}
+        placeholders = {"session": prepare(client, folder), "file": str(folder / "session.yaml")}
         for command in COMMANDS:
-            arguments = ["-m", "symposia", *command.format(**words).split()]
+            arguments = ["-m", "symposia", *command.format(**placeholders).split()]
             report(f"symposia {command}", run_repeatedly(repeat, cpu_s, arguments, environment))
     report("start of a worker", starts)
 
@@ -154,7 +154,7 @@ def running_worker(client: Client, environment: dict[str, str], folder: Path) ->
 
 def prepare(client: Client, folder: Path) -> str:
     """Create what the commands read; return the id of a session that ended."""
-    people = [{"participant_id": it} for it in ("ann", "bob")]
+    people = [{"participant_id": name} for name in ("ann", "bob")]
     collab = {"title": "Start", "purpose": "Say one word.", "mode": "round_robin", "participants": people}
     ended = [
         client.submit(collab, agents={"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(4)) for _ in range(2)
@@ -165,7 +165,10 @@ def prepare(client: Client, folder: Path) -> str:
     for job in ended:
         job.result(PATIENCE_S)
     wait_until(client.inbox, "the question is open")
-    wait_until(lambda: (it := client.archived()) and it.search("word").items, "the archive has the messages")
+    wait_until(
+        lambda: (archive := client.archived()) and archive.search("word").items,
+        "the archive has the messages",
+    )
     return ended[0].id
 
 

@@ -109,10 +109,10 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="list the modules, too")
     options = parser.parse_args()
     submit, turns = measure()
-    for name, walk in [("submit", submit), *((f"turn {n}", it) for n, it in enumerate(turns, 1))]:
+    for name, walk in [("submit", submit), *((f"turn {n}", turn) for n, turn in enumerate(turns, 1))]:
         print(f"{name:8}{walk}")
         if options.list:
-            print(*(f"          {it}" for it in sorted(walk.modules)), sep="\n")
+            print(*(f"          {module}" for module in sorted(walk.modules)), sep="\n")
 
 
 if __name__ == "__main__":

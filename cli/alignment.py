@@ -126,25 +126,31 @@ def read_codes(option: str, values: Sequence[str] | None) -> frozenset[str]:
     from ..alignment.document.findings import RULES
     from ..models.errors import InvalidInput
 
-    known = {code.value for code in RULES}
+    rule_codes = {code.value for code in RULES}
     codes = [code.strip() for value in values or () for code in value.split(",")]
     for code in filter(None, codes):
-        if code not in known:
-            raise InvalidInput(option, code, f"must be one of the finding codes: {', '.join(sorted(known))}")
+        if code not in rule_codes:
+            raise InvalidInput(
+                option, code, f"must be one of the finding codes: {', '.join(sorted(rule_codes))}"
+            )
     return frozenset(filter(None, codes))
 
 
-def count_codes(found: Mapping[str, Sequence[LintFinding]]) -> dict[tuple[LintSeverity, Code], int]:
+def count_codes(
+    findings_by_file: Mapping[str, Sequence[LintFinding]],
+) -> dict[tuple[LintSeverity, Code], int]:
     """Return the number of findings per severity and code: errors first, then by number."""
-    counts = Counter((it.severity, it.code) for findings in found.values() for it in findings)
+    counts = Counter(
+        (finding.severity, finding.code) for findings in findings_by_file.values() for finding in findings
+    )
     return dict(sorted(counts.items(), key=lambda pair: (pair[0][0], -pair[1], pair[0][1])))
 
 
-def count_lines(found: Mapping[str, Sequence[LintFinding]]) -> Iterator[str]:
+def count_lines(findings_by_file: Mapping[str, Sequence[LintFinding]]) -> Iterator[str]:
     """Yield one line per code with its count."""
     from ..alignment.document.findings import RULES
 
-    counts = count_codes(found)
+    counts = count_codes(findings_by_file)
     width = max((len(code) for _, code in counts), default=0)
     for (severity, code), number in counts.items():
         yield f"{number:>6} {severity.value:<7} {code.value:<{width}}  {RULES[code][1]}"
@@ -156,11 +162,11 @@ def finding_lines(file: str, findings: Sequence[LintFinding]) -> Iterator[tuple[
     Equal findings about format are combined.
     """
     groups: dict[object, list[LintFinding]] = {}
-    for it in findings:
-        key = (it.code, it.severity, it.message) if _is_combinable(it) else id(it)
-        groups.setdefault(key, []).append(it)
+    for finding in findings:
+        key = (finding.code, finding.severity, finding.message) if _is_combinable(finding) else id(finding)
+        groups.setdefault(key, []).append(finding)
     for group in groups.values():
-        first, lines = group[0], list(dict.fromkeys(str(it.line) for it in group))
+        first, lines = group[0], list(dict.fromkeys(str(finding.line) for finding in group))
         more = ", ..." if len(lines) > _MOST_LINES else ""
         times = f" ({len(group)} times: lines {', '.join(lines[:_MOST_LINES])}{more})"
         where = f"{file}:{first.line}:{first.column}"
@@ -225,15 +231,19 @@ def lint(
     texts = {name: read_document(name) for name in dict.fromkeys(files)}
     if fix:
         texts = {name: _fix_text(name, text, selection) for name, text in texts.items()}
-    found = {
+    findings_by_file = {
         name: tuple(filter(selection.includes, findings_of(text, strict=strict)))
         for name, text in texts.items()
     }
-    errors = sum(it.severity is LintSeverity.ERROR for findings in found.values() for it in findings)
+    errors = sum(
+        finding.severity is LintSeverity.ERROR
+        for findings in findings_by_file.values()
+        for finding in findings
+    )
     if as_json or sarif:
-        _print_data(found, errors, sarif=sarif)
+        _print_data(findings_by_file, errors, sarif=sarif)
     else:
-        _print_findings(found, errors)
+        _print_findings(findings_by_file, errors)
     raise typer.Exit(1 if errors else 0)
 
 
@@ -247,31 +257,32 @@ def _fix_text(name: str, text: str, selection: Selection) -> str:
     return fixed_text
 
 
-def _print_data(found: dict[str, tuple[LintFinding, ...]], errors: int, *, sarif: bool) -> None:
+def _print_data(findings_by_file: dict[str, tuple[LintFinding, ...]], errors: int, *, sarif: bool) -> None:
     from importlib.metadata import version
 
     from ..alignment.document import to_sarif
 
     if sarif:
-        print_json(to_sarif(found, version=version("symposia")))
+        print_json(to_sarif(findings_by_file, version=version("symposia")))
         return
     files: list[dict[str, Any]] = [
-        {"file": name, "findings": [it.to_data() for it in findings]} for name, findings in found.items()
+        {"file": name, "findings": [finding.to_data() for finding in findings]}
+        for name, findings in findings_by_file.items()
     ]
-    total = sum(map(len, found.values()))
-    counts = {code.value: number for (_, code), number in count_codes(found).items()}
+    total = sum(map(len, findings_by_file.values()))
+    counts = {code.value: number for (_, code), number in count_codes(findings_by_file).items()}
     print_json({"files": files, "errors": errors, "warnings": total - errors, "counts": counts})
 
 
-def _print_findings(found: dict[str, tuple[LintFinding, ...]], errors: int) -> None:
+def _print_findings(findings_by_file: dict[str, tuple[LintFinding, ...]], errors: int) -> None:
     screen = console()
-    for line in count_lines(found):
+    for line in count_lines(findings_by_file):
         screen.print(printable(line), soft_wrap=True)
-    for name, findings in found.items():
+    for name, findings in findings_by_file.items():
         for text, hint in finding_lines(name, findings):
             screen.print(printable(text), soft_wrap=True)
             for line in hint.split("\n") if hint else ():
                 screen.print(printable(f"    {line}"), soft_wrap=True, style="green")
-    total = sum(map(len, found.values()))
+    total = sum(map(len, findings_by_file.values()))
     counts = f"{count_of(errors, 'error')}, {count_of(total - errors, 'warning')}"
-    console(stderr=True).print(f"{count_of(len(found), 'file')}: {counts}")
+    console(stderr=True).print(f"{count_of(len(findings_by_file), 'file')}: {counts}")

@@ -24,8 +24,8 @@ class _Commands(TyperGroup):
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> typer.Context:
         """Move options for all commands to the front, and return the context of TyperGroup."""
         end = args.index("--") if "--" in args else len(args)
-        moved = [it for it in args[:end] if it in _ANYWHERE]
-        args = [*moved, *(it for it in args[:end] if it not in _ANYWHERE), *args[end:]]
+        moved = [argument for argument in args[:end] if argument in _ANYWHERE]
+        args = [*moved, *(argument for argument in args[:end] if argument not in _ANYWHERE), *args[end:]]
         return super().make_context(info_name, args, *more, **extra)  # type: ignore[return-value]
 
 
@@ -101,7 +101,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
         epilog=_EXIT_CODES,
     )
     app.callback()(symposia)
-    first = next((it for it in arguments if it not in ("--debug", *_ANYWHERE)), None)
+    first = next((argument for argument in arguments if argument not in ("--debug", *_ANYWHERE)), None)
     is_known = first == "--version" or any(
         first in commands for modules in PANELS.values() for commands in modules.values()
     )
@@ -164,9 +164,9 @@ def _print_servers(commands: typer.Typer, group: str = "") -> None:
             name = command.name or command.callback.__name__.replace("_", "-")
             if f"{group}{name}" in _WRITING:
                 command.callback = _print_server_first(command.callback)
-    for it in commands.registered_groups:
-        if it.typer_instance is not None:
-            _print_servers(it.typer_instance, f"{it.name or it.typer_instance.info.name} ")
+    for subgroup in commands.registered_groups:
+        if subgroup.typer_instance is not None:
+            _print_servers(subgroup.typer_instance, f"{subgroup.name or subgroup.typer_instance.info.name} ")
 
 
 def _print_server_first(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -205,7 +205,7 @@ def _join_lines(commands: typer.Typer) -> None:
     """
     for command in commands.registered_commands:
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
-        command.help = "\n\n".join(" ".join(it.split()) for it in paragraphs)
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     for group in commands.registered_groups:
         if group.typer_instance is not None:
             _join_lines(group.typer_instance)

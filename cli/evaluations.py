@@ -120,10 +120,10 @@ def _run(cases: CasesFile, *, fresh: bool, verbose: bool) -> EvaluationResult:
         )
 
     heard = output_printer(aside, verbose=verbose)
-    local_model = any(needs_local_model(registry, it) for it in prepared)
+    local_model = any(needs_local_model(registry, submission) for submission in prepared)
     with start_local_runtime(settings, local_model=local_model, say=aside.print, heard=heard) as runtime:
-        known = runtime.client.known_agents() or registered_names(registry, settings)
-        cases.check(known_agents=known, max_message_bytes=limit)
+        agent_names = runtime.client.known_agents() or registered_names(registry, settings)
+        cases.check(known_agents=agent_names, max_message_bytes=limit)
         try:
             with _ProgressLine(aside) as progress:
                 return run_cases(
@@ -219,19 +219,19 @@ def _print_result(result: EvaluationResult, *, aside: bool) -> None:
         screen.print(f"... and {len(lines) - _LISTED} more: --json has all.", style="dim")
 
 
-def _cells(it: VariantSummary, scorers: Sequence[str]) -> tuple[str, ...]:
+def _cells(summary: VariantSummary, scorers: Sequence[str]) -> tuple[str, ...]:
     from ..evaluation.results import score_text
 
     return (
-        score_text(it.score),
-        score_text(it.spread),
-        *(score_text(it.scorers.get(name)) for name in scorers),
-        f"{it.runs - it.not_run}" + (f" of {it.runs}" if it.not_run else ""),
-        str(it.failed),
-        f"{it.usage.tokens:,}",
-        f"{it.usage.cost_micros / 1e6:.4f}",
-        f"{it.judge_usage.cost_micros / 1e6:.4f}",
-        "-" if it.seconds is None else f"{it.seconds:.2f}",
+        score_text(summary.score),
+        score_text(summary.spread),
+        *(score_text(summary.scorers.get(name)) for name in scorers),
+        f"{summary.runs - summary.not_run}" + (f" of {summary.runs}" if summary.not_run else ""),
+        str(summary.failed),
+        f"{summary.usage.tokens:,}",
+        f"{summary.usage.cost_micros / 1e6:.4f}",
+        f"{summary.judge_usage.cost_micros / 1e6:.4f}",
+        "-" if summary.seconds is None else f"{summary.seconds:.2f}",
     )
 
 
@@ -246,4 +246,6 @@ def _problem(run: EvaluatedRun) -> str:
         case RunState.NOT_RUN:
             return f"{head}: not run: {run.reason}"
         case _:
-            return "; ".join(f"{head}: {it.scorer}: {it.reason}" for it in run.scores if it.score is None)
+            return "; ".join(
+                f"{head}: {score.scorer}: {score.reason}" for score in run.scores if score.score is None
+            )

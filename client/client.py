@@ -136,17 +136,17 @@ class Client(SessionMethods, ReviewMethods):
             raise InvalidInput("cases", cases, "must be the path of a cases file, or a table of its fields")
         root = self.settings.session_root
         if isinstance(cases, Mapping):
-            found = CasesFile.of_data(cases, root=root)
+            cases_file = CasesFile.of_data(cases, root=root)
         else:
-            found = CasesFile.open(str(cases), root=root)
+            cases_file = CasesFile.open(str(cases), root=root)
         if name is not None:
-            found = found.renamed(name)
-        found.check(
+            cases_file = cases_file.renamed(name)
+        cases_file.check(
             known_agents=self._parts.sessions.workers.known_agents(),
             max_message_bytes=self.settings.max_message_bytes,
         )
-        found.check_messages(max_message_bytes=self.settings.max_message_bytes)
-        return run_cases(self, found, on_progress=on_progress or (lambda _: None))
+        cases_file.check_messages(max_message_bytes=self.settings.max_message_bytes)
+        return run_cases(self, cases_file, on_progress=on_progress or (lambda _: None))
 
 
 def installation_of(client: Client) -> Installation:

@@ -70,8 +70,8 @@ _detached: list[subprocess.Popen[bytes]] = []
 
 def _environment() -> dict[str, str]:
     """Return the environment of the server: programs of agents can read it, so it holds no secret."""
-    found = {name: read_variable(name) for name in ("LANG", "LD_LIBRARY_PATH", "PATH", "TZ")}
-    return {name: value for name, value in found.items() if value is not None}
+    variables = {name: read_variable(name) for name in ("LANG", "LD_LIBRARY_PATH", "PATH", "TZ")}
+    return {name: value for name, value in variables.items() if value is not None}
 
 
 class EmbeddedServer:
@@ -253,12 +253,12 @@ class EmbeddedServer:
         return self._folder / "valkey.log"
 
     def _failure(self, port: int, said_before: int) -> EmbeddedServerError:
-        said = self._log.read_bytes()[said_before:].decode(errors="replace")
-        if "Address already in use" in said:
+        output = self._log.read_bytes()[said_before:].decode(errors="replace")
+        if "Address already in use" in output:
             return PortTaken(
                 f"port {port} is already in use on {HOST}; choose another port, or none for any free port"
             )
-        last_line = said.strip().rpartition("\n")[2] or "no output"
+        last_line = output.strip().rpartition("\n")[2] or "no output"
         return EmbeddedServerError(
             f"the embedded server stopped or did not answer: {last_line} (see {self._log})"
         )

@@ -60,15 +60,15 @@ def prune(
 
     reviews = ReviewPruner(archive.database)
     done, after_row = Pruned(), 0
-    while found := archive.pruner.find(before_ms=before_ms, user=user, after_row=after_row):
-        after_row = found[-1].row
-        gone = [it for it in found if not is_live(client, it.session_id, it.opened_ms)]
+    while sessions := archive.pruner.find(before_ms=before_ms, user=user, after_row=after_row):
+        after_row = sessions[-1].row
+        gone = [session for session in sessions if not is_live(client, session.session_id, session.opened_ms)]
         done.sessions += len(gone)
-        done.messages += sum(it.messages for it in gone)
-        done.live += len(found) - len(gone)
+        done.messages += sum(session.messages for session in gone)
+        done.live += len(sessions) - len(gone)
         if gone and not dry_run:
-            reviews.delete_session_results([it.session_id for it in gone])
-            archive.pruner.delete([it.row for it in gone])
+            reviews.delete_session_results([session.session_id for session in gone])
+            archive.pruner.delete([session.row for session in gone])
     if not dry_run:  # also what an earlier call left
         archive.pruner.delete_unused_attachments()
     if before_ms is not None and user is None:
@@ -89,9 +89,9 @@ def _prune_reviews(pruner: ReviewPruner, before_ms: int, *, dry_run: bool) -> in
 
 def _prune_tasks(pruner: TaskPruner, before_ms: int, done: Pruned, *, dry_run: bool) -> None:
     after_row = ""
-    while found := pruner.find(before_ms=before_ms, after_row=after_row):
-        after_row = found[-1].task_id
-        done.tasks += len(found)
-        done.messages += sum(it.messages for it in found)
+    while tasks := pruner.find(before_ms=before_ms, after_row=after_row):
+        after_row = tasks[-1].task_id
+        done.tasks += len(tasks)
+        done.messages += sum(task.messages for task in tasks)
         if not dry_run:
-            pruner.delete([it.task_id for it in found])
+            pruner.delete([task.task_id for task in tasks])

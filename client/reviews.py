@@ -234,7 +234,9 @@ class ReviewMethods(BaseClient):
             if not archived:
                 raise
             return archived
-        return list(dict.fromkeys([*(it for it in listed if it.startswith(prefix)), *archived]))
+        return list(
+            dict.fromkeys([*(review_id for review_id in listed if review_id.startswith(prefix)), *archived])
+        )
 
     def _review_job(self, batch_id: str) -> ReviewJob:
         from ..reviews.job import ReviewJob

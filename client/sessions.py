@@ -208,11 +208,11 @@ class SessionMethods(BaseClient):
             InvalidInput: The id is shorter than 8 characters.
             SessionNotFound: It is short, and there is no such session.
         """
-        found = self._parts.sessions.find_id(thread_id)
+        whole_id = self._parts.sessions.find_id(thread_id)
         try:
-            return self.get_job(found).spec.thread_id or found
+            return self.get_job(whole_id).spec.thread_id or whole_id
         except SessionNotFound:  # the id of a task, or of a thread whose first session has expired
-            return found
+            return whole_id
 
     def thread(self, thread_id: str) -> list[CollabJob]:
         """Return the sessions of a thread, live and archived, oldest first.
@@ -227,7 +227,11 @@ class SessionMethods(BaseClient):
         """
         wanted, sessions = self.find_thread(thread_id), self._parts.sessions
         live = {job.id: job for job in self.each_job() if wanted in (job.id, facts_of(job).spec.thread_id)}
-        archived = [it for it in sessions.iterate_archived(SessionFilter(thread_id=wanted)) if it not in live]
+        archived = [
+            session_id
+            for session_id in sessions.iterate_archived(SessionFilter(thread_id=wanted))
+            if session_id not in live
+        ]
         jobs = [*live.values(), *map(sessions.get, archived)]
         return sorted(jobs, key=lambda job: facts_of(job).opened_ms)
 
@@ -333,6 +337,6 @@ class SessionMethods(BaseClient):
         sessions = self._parts.sessions
         if sessions.archive is None:
             raise NotRestorable(session_id, why="the archive is disabled (SYMPOSIA_ARCHIVE)")
-        found, to = sessions.find_id(session_id), sessions.connections
-        restore(sessions.archive, to.redis, to.graph, found)
-        return sessions.get_live(found)
+        whole_id, to = sessions.find_id(session_id), sessions.connections
+        restore(sessions.archive, to.redis, to.graph, whole_id)
+        return sessions.get_live(whole_id)

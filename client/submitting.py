@@ -29,7 +29,7 @@ def list_options(verb: Callable[P, R]) -> Callable[P, R]:
         Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kinds[name].__forward_arg__)
         for name in OPTIONS
     ]
-    own = [it for name, it in shown.parameters.items() if name != collected]
+    own = [parameter for name, parameter in shown.parameters.items() if name != collected]
     listed = shown.replace(parameters=[*own, *options])
 
     @wraps(verb)
@@ -45,7 +45,7 @@ def resolve_session_files(options: HowToRun, settings: Settings) -> None:
     """Put the session files that agents name in the places of their names."""
     agents = options.get("agents")
     if isinstance(agents, Mapping) and any(
-        isinstance(it, Mapping) and "session" in it for it in agents.values()
+        isinstance(agent, Mapping) and "session" in agent for agent in agents.values()
     ):
         from ..jobs.session_file import with_session_files
 

@@ -59,20 +59,20 @@ def settings_in_use(settings: Settings) -> list[SettingInUse]:
     configured = load_configured()
     return [
         SettingInUse(
-            description=it,
-            value=_shown(getattr(settings, it.name)),
-            source=configured[it.name].source if it.name in configured else "default",
+            description=setting,
+            value=_shown(getattr(settings, setting.name)),
+            source=configured[setting.name].source if setting.name in configured else "default",
         )
-        for it in describe_settings()
+        for setting in describe_settings()
     ]
 
 
 def _describe(name: str, field: FieldInfo) -> SettingDescription:
-    unset = next((it.text for it in field.metadata if isinstance(it, Unset)), None)
+    unset = next((entry.text for entry in field.metadata if isinstance(entry, Unset)), None)
     # A port is written without thousands separators.
     spec = "" if name.endswith("_port") else ","
     bounds = {
-        key: value for it in field.metadata for key in ("ge", "le") if (value := getattr(it, key, None))
+        key: value for entry in field.metadata for key in ("ge", "le") if (value := getattr(entry, key, None))
     }
     return SettingDescription(
         name=name,

@@ -122,10 +122,10 @@ def _move_credentials(url: str, parts: SplitResult) -> str:
 
 
 def _check_options(url: str, address: RedisAddress) -> None:
-    known = _OPTIONS | set(SENTINEL_OPTIONS) if address.kind is RedisKind.SENTINEL else _OPTIONS
+    allowed = _OPTIONS | set(SENTINEL_OPTIONS) if address.kind is RedisKind.SENTINEL else _OPTIONS
     for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
-        if name not in known:
-            raise ValueError(f"has an unknown option; allowed: {', '.join(sorted(known))}")
+        if name not in allowed:
+            raise ValueError(f"has an unknown option; allowed: {', '.join(sorted(allowed))}")
     try:
         ConnectionPool.from_url(address.plain).make_connection()  # opens no connection
     except (ValueError, TypeError, RedisError) as error:
@@ -146,7 +146,7 @@ NamedPaths = Annotated[dict[str, ExpandedPath], BeforeValidator(_from_json), Fie
 
 
 def _split(value: object) -> object:
-    return [it.strip() for it in value.split(",") if it.strip()] if isinstance(value, str) else value
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
 #: Host names; separated by commas in the environment.

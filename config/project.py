@@ -33,7 +33,7 @@ def project_folder() -> Path:
         here = Path.cwd()
     except OSError:  # the working folder was deleted
         return Path("/")
-    return next((it for it in (here, *here.parents) if _is_project(it, here)), here)
+    return next((folder for folder in (here, *here.parents) if _is_project(folder, here)), here)
 
 
 def _is_project(folder: Path, here: Path) -> bool:

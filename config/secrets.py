@@ -55,10 +55,10 @@ class KnownSecrets:
 
 def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 def _values_named_in(path: Path) -> Iterator[str]:
@@ -68,7 +68,7 @@ def _values_named_in(path: Path) -> Iterator[str]:
         return
     for name in dict.fromkeys(_NAMED.findall(text)):
         value = read_variable(name) or ""
-        yield from (it for it in {value, *value.split()} if len(it) >= MIN_NAMED_CHARS)
+        yield from (part for part in {value, *value.split()} if len(part) >= MIN_NAMED_CHARS)
 
 
 def known_secrets(urls: Iterable[str]) -> tuple[str, ...]:
@@ -78,12 +78,12 @@ def known_secrets(urls: Iterable[str]) -> tuple[str, ...]:
     """
     passwords = [password for url in urls for password in _passwords(url)]
     variables = [value.strip() for name, value in os.environ.items() if _NAME.search(name)]
-    found = {*passwords, *map(unquote, passwords), *variables, *exporter_secrets()}
-    return tuple(sorted((it for it in found if len(it) >= MIN_SECRET_CHARS), key=len, reverse=True))
+    values = {*passwords, *map(unquote, passwords), *variables, *exporter_secrets()}
+    return tuple(sorted((value for value in values if len(value) >= MIN_SECRET_CHARS), key=len, reverse=True))
 
 
 def _passwords(url: str) -> list[str]:
     """Return the password of the user and those in options, such as that of the Sentinels."""
     parts = urlsplit(url)
     options = [value for name, value in parse_qsl(parts.query) if names_secret_option(name)]
-    return [it for it in (parts.password, *options) if it]
+    return [password for password in (parts.password, *options) if password]

@@ -307,7 +307,7 @@ def load_settings(**chosen: object) -> Settings:
         for problem in find_settings_problems():
             _warn(problem)
     configured = load_configured()
-    read = {name: it.value for name, it in configured.items() if name not in chosen}
+    read = {name: setting.value for name, setting in configured.items() if name not in chosen}
     values = {**read, **chosen}
     try:
         settings = Settings(**values)

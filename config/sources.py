@@ -76,13 +76,13 @@ def _from_environment(names: Collection[str]) -> dict[str, ConfiguredValue]:
 
     A secret that was made from a file often ends with a line break.
     """
-    found = {}
+    configured = {}
     for name in names:
         for variable in (variable_of(name), ALTERNATIVE_NAMES.get(name, "")):
             if value := os.environ.get(variable, "").strip():
-                found[name] = ConfiguredValue(value, variable)
+                configured[name] = ConfiguredValue(value, variable)
                 break
-    return found
+    return configured
 
 
 def _is_named() -> bool:
@@ -148,7 +148,7 @@ def _check_trust(file: Path) -> None:
 def _from_folder(value: object, folder: Path) -> object:
     """Return a path, or a table of paths, in which relative paths start at `folder`."""
     if isinstance(value, dict):
-        return {name: _from_folder(it, folder) for name, it in value.items()}
+        return {name: _from_folder(path, folder) for name, path in value.items()}
     return str(folder / value) if isinstance(value, str) and not value.startswith("~") else value
 
 
@@ -158,13 +158,15 @@ def find_problems(names: Collection[str]) -> list[str]:
     Args:
         names: The names of all settings.
     """
-    known = {*map(variable_of, names), FILE_VARIABLE}
+    variables = {*map(variable_of, names), FILE_VARIABLE}
     unknown = sorted(
-        it for it in os.environ if it.startswith(PREFIX) and it not in known and not it.startswith(_OF_TESTS)
+        variable
+        for variable in os.environ
+        if variable.startswith(PREFIX) and variable not in variables and not variable.startswith(_OF_TESTS)
     )
     lines = []
     if unknown:
-        named = "; ".join(f"{it}{did_you_mean(it, known)}" for it in unknown)
+        named = "; ".join(f"{variable}{did_you_mean(variable, variables)}" for variable in unknown)
         lines.append(f"environment variables that are no setting are ignored: {named}")
     file = settings_file()
     if file is not None:
@@ -193,7 +195,10 @@ def _is_exposed(file: Path) -> bool:
 
 
 def _has_password(table: Mapping[str, object]) -> bool:
-    return any(isinstance(it, str) and "://" in it and without_password(it) != it for it in table.values())
+    return any(
+        isinstance(value, str) and "://" in value and without_password(value) != value
+        for value in table.values()
+    )
 
 
 def is_child() -> bool:

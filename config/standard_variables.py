@@ -72,7 +72,7 @@ def _entry_point(name: str, signal: str, getenv: Getenv) -> str:
     if name != "otlp":
         return name
     variables = (f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-    protocol = next((value for it in variables if (value := getenv(it))), _DEFAULT_PROTOCOL)
+    protocol = next((value for variable in variables if (value := getenv(variable))), _DEFAULT_PROTOCOL)
     return "otlp_proto_grpc" if protocol.strip() == "grpc" else "otlp_proto_http"
 
 
@@ -89,7 +89,7 @@ def exporter_secrets(getenv: Getenv = os.environ.get) -> list[str]:
 
 def find_pull_request(getenv: Getenv = os.environ.get) -> int | None:
     """Return the number of the pull or merge request that this job is for; None: it is for none."""
-    if found := _GITHUB_REF.fullmatch(getenv("GITHUB_REF") or ""):
-        return int(found[1])
+    if match := _GITHUB_REF.fullmatch(getenv("GITHUB_REF") or ""):
+        return int(match[1])
     number = getenv("CI_MERGE_REQUEST_IID") or ""
     return int(number) if number.isascii() and number.isdecimal() and len(number) <= 15 else None

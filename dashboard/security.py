@@ -43,7 +43,7 @@ def allowed_hosts(address: str, names: Iterable[str]) -> frozenset[str]:
         names: Further names, from the settings.
     """
     own = {address} - _ANY_ADDRESS
-    return frozenset(_without_brackets(it) for it in (*LOOPBACK_HOSTS, *own, *names))
+    return frozenset(_without_brackets(host) for host in (*LOOPBACK_HOSTS, *own, *names))
 
 
 def is_allowed_host(host: str, allowed: frozenset[str]) -> bool:

@@ -103,7 +103,7 @@ class Evaluation(Frozen):
     @model_validator(mode="after")
     def _check_parts(self) -> Self:
         _check_unique("cases", [self.case_name(index) for index in range(len(self.cases))])
-        _check_unique("scorers", [it.label for it in self.scorers])
+        _check_unique("scorers", [scorer.label for scorer in self.scorers])
         for where, table in (
             ("session", self.session),
             *((f"variants.{n}", t) for n, t in self.variants.items()),
@@ -112,7 +112,7 @@ class Evaluation(Frozen):
                 if field in table:
                     raise InvalidInput(f"{where}.{field}", table[field], "must not be set in an evaluation")
         self._check_inputs()
-        scorer = next((it for it in self.scorers if it.needs_expect), None)
+        scorer = next((scorer for scorer in self.scorers if scorer.needs_expect), None)
         for index, case in enumerate(self.cases):
             if scorer and not case.has_expect:
                 rule = f"must be set, because scorer {scorer.label!r} uses it"
@@ -163,7 +163,7 @@ class Evaluation(Frozen):
         """
         session, changes = self.session, self.variants[variant]
         if FIELD in session:
-            session = {name: it for name, it in session.items() if name != FIELD}
+            session = {name: value for name, value in session.items() if name != FIELD}
             with within(f"cases[{index}]"):
                 values = self._values_of(index)
                 session, changes = fill_texts(session, values), fill_texts(changes, values)

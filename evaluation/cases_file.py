@@ -69,10 +69,10 @@ class CasesFile:
             InvalidInput: The name breaks a rule.
         """
         try:
-            known = TypeAdapter(Name).validate_python(name)
+            valid_name = TypeAdapter(Name).validate_python(name)
         except ValidationError as error:
             raise invalid_input(error, "name") from None
-        return replace(self, evaluation=self.evaluation.model_copy(update={"name": known}))
+        return replace(self, evaluation=self.evaluation.model_copy(update={"name": valid_name}))
 
     def name_file_in_errors(self) -> AbstractContextManager[None]:
         """Convert InvalidInput inside the block to an error that names the file and the line, if there is a file."""
@@ -118,7 +118,7 @@ class CasesFile:
 
     def _check_answer_by(self, submission: Submission) -> None:
         name = self.evaluation.answer_by
-        ids = {it.participant_id for it in submission.collab.participants}
+        ids = {participant.participant_id for participant in submission.collab.participants}
         if name is not None and name not in ids:
             raise InvalidInput(
                 "answer_by", name, f"must be the id of a participant: {', '.join(sorted(ids))}"
@@ -137,10 +137,10 @@ def _read(document: Mapping[str, Any], folder: Path, roots: tuple[Path, ...]) ->
         whole["session"] = _resolve_template(session, folder, has_inputs=has_inputs, roots=roots)
     if isinstance(variants := whole.get("variants"), Mapping):
         whole["variants"] = {
-            name: _resolve_template(it, folder, has_inputs=has_inputs, roots=roots)
-            if isinstance(it, Mapping)
-            else it
-            for name, it in variants.items()
+            name: _resolve_template(variant, folder, has_inputs=has_inputs, roots=roots)
+            if isinstance(variant, Mapping)
+            else variant
+            for name, variant in variants.items()
         }
     return Evaluation.read(whole)
 

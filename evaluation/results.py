@@ -62,13 +62,13 @@ class EvaluatedRun:
         """Mean of the scores; 0 for a failed session. None: the run has not run, or a scorer failed."""
         if self.state is not RunState.COMPLETED:
             return 0.0 if self.state is RunState.FAILED else None
-        scores = [it.score for it in self.scores if it.score is not None]
+        scores = [score.score for score in self.scores if score.score is not None]
         return fmean(scores) if scores and len(scores) == len(self.scores) else None
 
     @property
     def total_usage(self) -> Usage:
         """What the session and its judges spent."""
-        return sum((it.usage for it in self.scores), self.usage)
+        return sum((score.usage for score in self.scores), self.usage)
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the run as JSON data."""
@@ -82,8 +82,13 @@ class EvaluatedRun:
             "answer": self.answer,
             "score": self.score,
             "scores": [
-                {"scorer": it.scorer, "score": it.score, "reason": it.reason, "tokens": it.usage.tokens}
-                for it in self.scores
+                {
+                    "scorer": score.scorer,
+                    "score": score.score,
+                    "reason": score.reason,
+                    "tokens": score.usage.tokens,
+                }
+                for score in self.scores
             ],
             "usage": self.usage.to_json_data(),
             "seconds": self.seconds,
@@ -117,20 +122,20 @@ class VariantSummary:
     @classmethod
     def of(cls, variant: str, runs: Sequence[EvaluatedRun]) -> VariantSummary:
         """Return the figures of the runs of a variant."""
-        scores = [it.score for it in runs if it.score is not None]
-        has_run = [it for it in runs if it.state is not RunState.NOT_RUN]
+        scores = [run.score for run in runs if run.score is not None]
+        has_run = [run for run in runs if run.state is not RunState.NOT_RUN]
         return cls(
             variant=variant,
             runs=len(runs),
-            failed=sum(it.state is RunState.FAILED for it in runs),
+            failed=sum(run.state is RunState.FAILED for run in runs),
             not_run=len(runs) - len(has_run),
             unscored=len(has_run) - len(scores),
             score=_mean(scores),
             spread=stdev(scores) if len(scores) > 1 else None,
             scorers=_scorer_means(runs),
-            usage=sum((it.usage for it in runs), Usage()),
-            judge_usage=sum((score.usage for it in runs for score in it.scores), Usage()),
-            seconds=_mean([it.seconds for it in has_run]),
+            usage=sum((run.usage for run in runs), Usage()),
+            judge_usage=sum((score.usage for run in runs for score in run.scores), Usage()),
+            seconds=_mean([run.seconds for run in has_run]),
         )
 
     def to_json(self) -> dict[str, JsonValue]:
@@ -153,48 +158,48 @@ class EvaluationResult(Rows):
     def summaries(self) -> tuple[VariantSummary, ...]:
         """Figures of each variant, in the order of the file."""
         runs: dict[str, list[EvaluatedRun]] = {name: [] for name in self.variants}
-        for it in self.runs:
-            runs[it.variant].append(it)
+        for run in self.runs:
+            runs[run.variant].append(run)
         return tuple(VariantSummary.of(name, its) for name, its in runs.items())
 
     @property
     def scorers(self) -> tuple[str, ...]:
         """Names of the scorers that have scored a run, in the order of the file."""
-        return tuple(dict.fromkeys(name for it in self.summaries for name in it.scorers))
+        return tuple(dict.fromkeys(name for summary in self.summaries for name in summary.scorers))
 
     @property
     def is_complete(self) -> bool:
         """Whether all runs have a score."""
-        return all(it.score is not None for it in self.runs)
+        return all(run.score is not None for run in self.runs)
 
     def reaches(self, min_score: float) -> bool:
         """Return whether all runs have a score, and the mean of each variant is at least this."""
-        return self.is_complete and all((it.score or 0.0) >= min_score for it in self.summaries)
+        return self.is_complete and all((summary.score or 0.0) >= min_score for summary in self.summaries)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row for each run: case, variant, score, the score of each scorer, tokens, cost and seconds."""
         return [
             {
-                "case": it.case,
-                "variant": it.variant,
-                "repeat": it.repeat,
-                "state": it.state.value,
-                "answer": it.answer,
-                "score": it.score,
-                **{f"score_{score.scorer}": score.score for score in it.scores},
-                "tokens": it.total_usage.tokens,
-                "cost_usd": it.total_usage.cost_usd,
-                "seconds": it.seconds,
+                "case": run.case,
+                "variant": run.variant,
+                "repeat": run.repeat,
+                "state": run.state.value,
+                "answer": run.answer,
+                "score": run.score,
+                **{f"score_{score.scorer}": score.score for score in run.scores},
+                "tokens": run.total_usage.tokens,
+                "cost_usd": run.total_usage.cost_usd,
+                "seconds": run.seconds,
             }
-            for it in self.runs
+            for run in self.runs
         ]
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the result as JSON data."""
         return {
             "name": self.name,
-            "variants": [it.to_json() for it in self.summaries],
-            "runs": [it.to_json() for it in self.runs],
+            "variants": [summary.to_json() for summary in self.summaries],
+            "runs": [run.to_json() for run in self.runs],
         }
 
 
@@ -213,16 +218,16 @@ def render_html(result: EvaluationResult) -> str:
     template = page_environment().from_string(
         folder.joinpath("report.html.jinja").read_text(encoding="utf-8")
     )
-    known = {"style": style, "policy": content_policy_of(style), "number": score_text}
-    return template.render(known, result=result, summaries=result.summaries, scorers=result.scorers)
+    values = {"style": style, "policy": content_policy_of(style), "number": score_text}
+    return template.render(values, result=result, summaries=result.summaries, scorers=result.scorers)
 
 
 def _scorer_means(runs: Iterable[EvaluatedRun]) -> dict[str, float | None]:
-    found: dict[str, list[float]] = {}
+    scores_by_scorer: dict[str, list[float]] = {}
     for run in runs:
-        for it in run.scores:
-            found.setdefault(it.scorer, []).extend([] if it.score is None else [it.score])
-    return {name: _mean(scores) for name, scores in found.items()}
+        for score in run.scores:
+            scores_by_scorer.setdefault(score.scorer, []).extend([] if score.score is None else [score.score])
+    return {name: _mean(scores) for name, scores in scores_by_scorer.items()}
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -50,9 +50,9 @@ class EvaluationProgress:
     usage: Usage
 
     def __str__(self) -> str:
-        found = f", {self.found} of them run before" if self.found else ""
+        reused = f", {self.found} of them run before" if self.found else ""
         spent = f"{count_of(self.usage.tokens, 'token', spec=',')}, US$ {self.usage.cost_micros / 1e6:.4f}"
-        return f"{self.done} of {self.runs} runs{found}, {spent}"
+        return f"{self.done} of {self.runs} runs{reused}, {spent}"
 
 
 class _Stopped(Exception):
@@ -85,27 +85,27 @@ class EvaluationRunner:
         refuse_wait_in_turn(self.evaluation.name)
         planned = list(self.evaluation.runs())
         with ThreadPoolExecutor(self.evaluation.parallel, "symposia-evaluation") as pool:
-            futures = [pool.submit(self._evaluate, it) for it in planned]
+            futures = [pool.submit(self._evaluate, run) for run in planned]
             try:
                 self._wait_for(futures)
             except BaseException:
                 self.programs.stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        runs = tuple(it.result() for it in futures)
+        runs = tuple(future.result() for future in futures)
         return EvaluationResult(self.evaluation.name, runs, tuple(self.evaluation.variants))
 
     def _wait_for(self, futures: Sequence[Future[EvaluatedRun]]) -> None:
         left = set(futures)
         while left:
             done, left = wait(left, timeout=_LOOK_EVERY_S, return_when=FIRST_COMPLETED)
-            for it in done:
-                it.result()
+            for future in done:
+                future.result()
             self.between()
             if done:
                 with self._lock:
-                    found, usage = self._found, self._usage
-                self.on_progress(EvaluationProgress(len(futures), len(futures) - len(left), found, usage))
+                    reused, usage = self._found, self._usage
+                self.on_progress(EvaluationProgress(len(futures), len(futures) - len(left), reused, usage))
 
     def _evaluate(self, run: PlannedRun) -> EvaluatedRun:
         """Run one case with one variant, unless its session exists, and score its answer."""
@@ -122,7 +122,7 @@ class EvaluationRunner:
         result = self._result(job)
         self._spend(result.usage)
         answer = _answer_of(result, self.evaluation.answer_by)
-        scores = [self._score(it, run, answer) for it in self.evaluation.scorers] if result.ok else []
+        scores = [self._score(scorer, run, answer) for scorer in self.evaluation.scorers] if result.ok else []
         return _evaluated(run, result, answer, scores)
 
     def _find(self, session_id: str) -> CollabJob | None:
@@ -174,8 +174,10 @@ class EvaluationRunner:
 def _answer_of(result: JobResult, answer_by: str | None) -> Answer:
     if answer_by is None:
         return Answer(result.text, result.output_data)
-    said = (it.content for it in reversed(result.dialog.messages) if it.speaker == answer_by)
-    return Answer(next(said, ""))
+    contents = (
+        message.content for message in reversed(result.dialog.messages) if message.speaker == answer_by
+    )
+    return Answer(next(contents, ""))
 
 
 def _evaluated(

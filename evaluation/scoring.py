@@ -54,35 +54,35 @@ class Answer:
 def check_answer(scorer: Scorer, case: Case, answer: Answer) -> ScoreResult:
     """Return the score of a check: 1 if the answer passes, else 0."""
     try:
-        found: Any = _field(answer.value, scorer.field) if scorer.field else None
+        value: Any = _field(answer.value, scorer.field) if scorer.field else None
     except LookupError:
         return ScoreResult(scorer.label, 0.0, f"the answer has no field {scorer.field!r}")
     match scorer.kind:
         case ScorerKind.EQUALS:
             wanted = case.expect if scorer.equals == EXPECT else scorer.equals
-            passes = _is_equal(found if scorer.field else answer, wanted)
+            passes = _is_equal(value if scorer.field else answer, wanted)
         case ScorerKind.CONTAINS:
             text = (scorer.contains or "").replace(EXPECT, text_of(case.expect))
-            passes, wanted = text in _checked_text(scorer, answer, found), text
+            passes, wanted = text in _checked_text(scorer, answer, value), text
         case _:
             wanted = scorer.regex
-            passes = matches(scorer.regex or "", _checked_text(scorer, answer, found))
+            passes = matches(scorer.regex or "", _checked_text(scorer, answer, value))
     return ScoreResult(
         scorer.label, float(passes), "" if passes else f"not {scorer.kind}: {text_of(wanted)[:200]}"
     )
 
 
-def _checked_text(scorer: Scorer, answer: Answer, found: Any) -> str:
-    return text_of(found) if scorer.field else answer.text
+def _checked_text(scorer: Scorer, answer: Answer, value: Any) -> str:
+    return text_of(value) if scorer.field else answer.text
 
 
-def _is_equal(found: Any, wanted: JsonValue) -> bool:
+def _is_equal(actual: Any, wanted: JsonValue) -> bool:
     """Compare JSON data, in which `true` is not 1; a text is also compared with the whole answer."""
-    if isinstance(found, Answer):
-        if isinstance(wanted, str) and found.text.strip() == wanted.strip():
+    if isinstance(actual, Answer):
+        if isinstance(wanted, str) and actual.text.strip() == wanted.strip():
             return True
-        found = found.value
-    return dump_json(_comparable(found)) == dump_json(_comparable(wanted))
+        actual = actual.value
+    return dump_json(_comparable(actual)) == dump_json(_comparable(wanted))
 
 
 def _comparable(data: Any) -> Any:
@@ -90,7 +90,7 @@ def _comparable(data: Any) -> Any:
     if isinstance(data, dict):
         return {name: _comparable(data[name]) for name in sorted(data)}
     if isinstance(data, list):
-        return [_comparable(it) for it in data]
+        return [_comparable(item) for item in data]
     return int(data) if isinstance(data, float) and data.is_integer() else data
 
 

@@ -27,7 +27,7 @@ for moment in job.live():
     if moment is None:  # no new event: check for open questions
         for question in job.pending():
             written = list(job.messages())[-1].content
-            words = input(f"{written}\nYour answer (APPROVED: ... ends the session): ") or "PASS"
-            job.reply("editor", words, token=question.reply_token)
+            answer = input(f"{written}\nYour answer (APPROVED: ... ends the session): ") or "PASS"
+            job.reply("editor", answer, token=question.reply_token)
 result = job.result()
 print(f"{result.collab.status}: {result.reason} ({result.detail}) after {result.turns} turns")

@@ -164,5 +164,5 @@ def _not_live(state: SessionState) -> NotLive:
 
 def state_of(session_id: str, fields: Mapping[str, str | None], turns: Mapping[str, str]) -> SessionState:
     """Return the state of a session, at its last change, from its archived fields."""
-    known = {name: fields.get(name) for name in view_fields()}
-    return SessionState(session_id, int(fields.get("updated_ms") or 0), known, turns)
+    known_fields = {name: fields.get(name) for name in view_fields()}
+    return SessionState(session_id, int(fields.get("updated_ms") or 0), known_fields, turns)

@@ -19,7 +19,7 @@ _DIGEST_START = re.compile(r"[0-9a-f]{8,64}")
 
 def attachments_of(messages: Iterable[Message]) -> tuple[Attachment, ...]:
     """Return the files of messages in their order, each name and content once."""
-    return tuple(dict.fromkeys(it for message in messages for it in message.attachments))
+    return tuple(dict.fromkeys(attachment for message in messages for attachment in message.attachments))
 
 
 def find_attachment(attachments: Sequence[Attachment], wanted: str) -> Attachment | None:
@@ -28,13 +28,13 @@ def find_attachment(attachments: Sequence[Attachment], wanted: str) -> Attachmen
     A whole digest comes before a name: no name can stand for the content of another file.
     """
     newest_first = attachments[::-1]
-    by_digest = next((it for it in newest_first if it.sha256 == wanted), None)
+    by_digest = next((attachment for attachment in newest_first if attachment.sha256 == wanted), None)
     if by_digest is not None:
         return by_digest
-    by_name = next((it for it in newest_first if it.name == wanted), None)
+    by_name = next((attachment for attachment in newest_first if attachment.name == wanted), None)
     if by_name is not None or not _DIGEST_START.fullmatch(wanted):
         return by_name
-    return next((it for it in newest_first if it.sha256.startswith(wanted)), None)
+    return next((attachment for attachment in newest_first if attachment.sha256.startswith(wanted)), None)
 
 
 def choose_attachments(attachments: Sequence[Attachment], wanted: Sequence[str]) -> list[Attachment]:
@@ -47,11 +47,11 @@ def choose_attachments(attachments: Sequence[Attachment], wanted: Sequence[str])
         return list(attachments)
     chosen: dict[Attachment, None] = {}
     for text in wanted:
-        found = find_attachment(attachments, text)
-        if found is None:
+        attachment = find_attachment(attachments, text)
+        if attachment is None:
             rule = "must be the name of an attachment of the session, or 8 or more digits of its digest"
             raise InvalidInput("attachment", text, rule)
-        chosen[found] = None
+        chosen[attachment] = None
     return list(chosen)
 
 
@@ -59,8 +59,8 @@ def file_names(attachments: Sequence[Attachment]) -> list[str]:
     """Return a different file name for each attachment; the second of a name has a part of its digest in it."""
     taken: set[str] = set()
     names = []
-    for it in attachments:
-        name = next(name for name in _candidates(it) if name.casefold() not in taken)
+    for attachment in attachments:
+        name = next(name for name in _candidates(attachment) if name.casefold() not in taken)
         taken.add(name.casefold())
         names.append(name)
     return names

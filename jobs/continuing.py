@@ -145,7 +145,7 @@ def _arguments(spec: SessionSpec) -> dict[str, Any]:
     return {
         **kept,
         "stop": _without_repeated(spec.stop),
-        "parameters": {name: it for name, it in spec.parameters.items() if name != REVIEW_PARAMETER},
+        "parameters": {name: value for name, value in spec.parameters.items() if name != REVIEW_PARAMETER},
         "output": spec.output.json_schema if spec.output else None,
         "output_by": spec.output.by if spec.output else None,
         "record": spec.record or None,

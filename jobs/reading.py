@@ -151,7 +151,7 @@ class ReadableJob:
         """
         state = self.state()
         order = tuple(self._facts.roster)
-        turn = min(state.open_turns(), key=lambda it: it.status == "planned", default=None)
+        turn = min(state.open_turns(), key=lambda open_turn: open_turn.status == "planned", default=None)
         spoken = self._last_spoken() if turn is None else None
         name, began_ms = order[0], state.updated_ms
         if turn is not None:
@@ -215,11 +215,11 @@ class ReadableJob:
         """
         if not isinstance(wanted, Attachment | str):
             raise InvalidInput("wanted", wanted, "must be an Attachment, a name or the start of a digest")
-        found = wanted if isinstance(wanted, Attachment) else find_attachment(self.attachments(), wanted)
-        data = None if found is None else self._read_attachment(found.sha256)
-        if found is None or data is None:
-            why = f"no message of session {self.id} has it" if found is None else "its bytes are missing"
-            raise AttachmentUnavailable(str(wanted if found is None else found.name), why=why)
+        attachment = wanted if isinstance(wanted, Attachment) else find_attachment(self.attachments(), wanted)
+        data = None if attachment is None else self._read_attachment(attachment.sha256)
+        if attachment is None or data is None:
+            why = f"no message of session {self.id} has it" if attachment is None else "its bytes are missing"
+            raise AttachmentUnavailable(str(wanted if attachment is None else attachment.name), why=why)
         return data
 
     def _read_attachment(self, sha256: str) -> bytes | None:
@@ -238,12 +238,12 @@ class ReadableJob:
 
     def children(self) -> list[Self]:
         """Return the sub-sessions of the session, by turn, without those that have expired."""
-        found = []
+        jobs = []
         for link in self.descendants():
             if link.parent == self.id:
                 with suppress(SessionNotFound):
-                    found.append(self._open_job(link.session_id))
-        return found
+                    jobs.append(self._open_job(link.session_id))
+        return jobs
 
     def _open_job(self, session_id: str) -> Self:
         """Return another session of the same Redis."""

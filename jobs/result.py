@@ -204,6 +204,8 @@ class JobResult(Rows):
         navigator = self.collab.participants[-1].participant_id
         if self.reason == "approved":
             return PairVerdict(navigator, approved=True, reason=self.detail)
-        said = (it.content for it in reversed(self.dialog.messages) if it.speaker == navigator)
-        last = next(said, None)
+        contents = (
+            message.content for message in reversed(self.dialog.messages) if message.speaker == navigator
+        )
+        last = next(contents, None)
         return None if last is None else PairVerdict(navigator, approved=False, reason=last)

@@ -185,8 +185,8 @@ class SessionFile:
             self._refuse(str(error), error.line)
 
     def _refuse(self, rule: str, line: int | None, cause: Exception | None = None) -> NoReturn:
-        place = self.name if line is None else f"{self.name}:{line}"
-        raise InvalidSessionFile(place, rule=rule) from cause
+        location = self.name if line is None else f"{self.name}:{line}"
+        raise InvalidSessionFile(location, rule=rule) from cause
 
 
 def roots_of(folder: Path, root: Path | None) -> tuple[Path, ...]:
@@ -198,11 +198,13 @@ def _read_attachments(paths: object, folder: Path, roots: Sequence[Path]) -> tup
     """Return the files that a session file names, relative to its folder."""
     if paths is None:
         return ()
-    if not isinstance(paths, list) or not all(isinstance(it, str) and it.strip() for it in paths):
+    if not isinstance(paths, list) or not all(isinstance(path, str) and path.strip() for path in paths):
         raise InvalidInput(ATTACHMENTS, paths, "must be a list of paths")
-    found = [locate(folder, path, field=f"{ATTACHMENTS}[{at}]", roots=roots) for at, path in enumerate(paths)]
+    located = [
+        locate(folder, path, field=f"{ATTACHMENTS}[{at}]", roots=roots) for at, path in enumerate(paths)
+    ]
     read: list[Attachment] = []
-    for path, file in islice(zip(paths, found, strict=True), MOST_PER_MESSAGE + 1):
+    for path, file in islice(zip(paths, located, strict=True), MOST_PER_MESSAGE + 1):
         try:
             read += read_given([file])
         except InvalidInput as error:
@@ -270,8 +272,8 @@ def with_session_files(agents: Mapping[str, Any], *, root: Path | None = None) -
         InvalidInput: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
     """
     resolver = FileResolver(read_table, read_schema, roots=roots_of(Path(), root))
-    found: dict[str, Any] = resolver.resolve({"agents": agents}, Path())["agents"]
-    return found
+    resolved: dict[str, Any] = resolver.resolve({"agents": agents}, Path())["agents"]
+    return resolved
 
 
 def read_table(path: Path) -> dict[str, Any]:

@@ -142,10 +142,10 @@ def line_of(text: str, path: str) -> int | None:
         return None
     line = None
     for step in path.replace("[", ".[").strip(".").split("."):
-        found = _child(node, step)
-        if found is None:
+        child = _child(node, step)
+        if child is None:
             break
-        node, line = found
+        node, line = child
     return line
 
 
@@ -177,7 +177,7 @@ def read_json(text: str) -> object:
 
 def _has_too_many_values(text: str) -> bool:
     """Return whether a JSON text has more keys and values than allowed, without building them."""
-    separators = (it for it in _JSON_TOKEN.finditer(text) if it[0][0] != '"')
+    separators = (token for token in _JSON_TOKEN.finditer(text) if token[0][0] != '"')
     return next(islice(separators, MAX_VALUES, None), None) is not None
 
 

@@ -65,7 +65,7 @@ class FileResolver:
         """
         whole = path.resolve()
         if whole in self.above:
-            circle = " -> ".join(it.name for it in (*self.above[self.above.index(whole) :], whole))
+            circle = " -> ".join(file.name for file in (*self.above[self.above.index(whole) :], whole))
             raise InvalidSessionFile(str(path), rule=f"must not contain itself: {circle}")
         if len(self.above) > DEEPEST:
             raise InvalidSessionFile(str(path), rule=TOO_DEEP)

@@ -49,7 +49,7 @@ def _context(state: MemoryState) -> dict[str, Any]:
         "service": state.service,
         "services": {
             service: {
-                "parameters": {name: _parameter(known) for name, known in shelf.parameters.items()},
+                "parameters": {name: _parameter(remembered) for name, remembered in shelf.parameters.items()},
                 "forgotten": sorted(shelf.forgotten),
             }
             for service, shelf in state.service_memories.items()
@@ -63,14 +63,14 @@ def _context(state: MemoryState) -> dict[str, Any]:
     }
 
 
-def _parameter(known: RememberedValue) -> dict[str, Any]:
+def _parameter(remembered: RememberedValue) -> dict[str, Any]:
     return {
-        "value": known.value,
-        "source": known.source.value,
-        "confidence": known.confidence,
-        "session": known.session,
-        "turn": known.turn,
-        "set_at": timestamp_from_ms(known.at_ms),
+        "value": remembered.value,
+        "source": remembered.source.value,
+        "confidence": remembered.confidence,
+        "session": remembered.session,
+        "turn": remembered.turn,
+        "set_at": timestamp_from_ms(remembered.at_ms),
     }
 
 

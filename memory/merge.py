@@ -134,7 +134,9 @@ def _forget_all(state: MemoryState, at_ms: int) -> MemoryState:
     """Return the state with only the statements after the stamp, and a cutoff that rejects older ones."""
     shelves = {}
     for service, shelf in state.service_memories.items():
-        later = {name: known for name, known in shelf.parameters.items() if known.at_ms > at_ms}
+        later = {
+            name: remembered for name, remembered in shelf.parameters.items() if remembered.at_ms > at_ms
+        }
         tombs = {name: tomb_ms for name, tomb_ms in shelf.forgotten.items() if tomb_ms > at_ms}
         if later or tombs:
             shelves[service] = ServiceMemory(later, tombs)
@@ -165,8 +167,8 @@ def with_cutoff(state: MemoryState, floor_ms: int) -> MemoryState:
     return replace(state, service_memories=kept, cutoff_ms=max(state.cutoff_ms, floor_ms))
 
 
-def _newest(known: tuple[str, ...], new: str, most: int) -> tuple[str, ...]:
-    return (*(it for it in known if it != new), new)[-most:] if new else known
+def _newest(entries: tuple[str, ...], new: str, most: int) -> tuple[str, ...]:
+    return (*(entry for entry in entries if entry != new), new)[-most:] if new else entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,7 @@ class ParsedStatement:
 def parse_statement(
     service: Service,
     origin: StatementOrigin,
-    said: Mapping[str, object],
+    stated_values: Mapping[str, object],
     *,
     inferred: Mapping[str, object] | None = None,
     confidence: Mapping[str, float] | None = None,
@@ -209,7 +211,7 @@ def parse_statement(
     """Return stated and inferred parameters as one statement; a parameter given as both counts as stated."""
     sure = confidence or {}
     concluded, odd = service.split_valid(inferred or {})
-    stated, bad = service.split_valid(said)
+    stated, bad = service.split_valid(stated_values)
     parameters = {
         name: RememberedValue(
             value,

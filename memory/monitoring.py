@@ -80,9 +80,9 @@ class MemoryCounts:
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        found = cast("dict[str, str]", self._client.hgetall(MEMORY_COUNTS))
+        stored = cast("dict[str, str]", self._client.hgetall(MEMORY_COUNTS))
         with self._lock:
-            return dict(Counter({name: int(number) for name, number in found.items()}) + self._pending)
+            return dict(Counter({name: int(number) for name, number in stored.items()}) + self._pending)
 
 
 log = logging.getLogger("symposia.state.memory.rooms")

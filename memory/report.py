@@ -81,14 +81,14 @@ def build_report(
         ReportLine(
             service=service,
             name=name,
-            value=mask(name, known.value, private=name in private_names(service)),
-            source=known.source if known.session in ("", session) else Source.CARRIED,
-            confidence=round(confidence_now(known, asker), 2),
-            session=known.session,
-            turn=known.turn,
-            age_s=max(now_ms - known.at_ms, 0) // 1000,
+            value=mask(name, remembered.value, private=name in private_names(service)),
+            source=remembered.source if remembered.session in ("", session) else Source.CARRIED,
+            confidence=round(confidence_now(remembered, asker), 2),
+            session=remembered.session,
+            turn=remembered.turn,
+            age_s=max(now_ms - remembered.at_ms, 0) // 1000,
         )
-        for service, name, known in state.all_parameters()
+        for service, name, remembered in state.all_parameters()
     ]
     forgotten = {
         service: tuple(shelf.forgotten)

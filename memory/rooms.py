@@ -93,20 +93,27 @@ class DialogMemory(MemoryManagement):
             return view_without_service(
                 parameters or {}, defaults, services=tuple(state.service_memories), degraded=look.degraded
             )
-        known = find_service(name)
+        known_service = find_service(name)
         new = parse_statement(
-            known, StatementOrigin(look.stamp_ms, session=_NOW), parameters or {}
+            known_service, StatementOrigin(look.stamp_ms, session=_NOW), parameters or {}
         ).require_valid()
         view = recall(
             apply_statement(state, new),
-            known,
+            known_service,
             RecallContext(now_ms=look.now_ms, half_life_ms=ttl_ms, session=_NOW),
             defaults=defaults,
-            other_rooms=look.sharing.value.service_memory(known.name, now_ms=look.now_ms, ttl_ms=ttl_ms),
+            other_rooms=look.sharing.value.service_memory(
+                known_service.name, now_ms=look.now_ms, ttl_ms=ttl_ms
+            ),
             degraded=look.degraded,
         )
-        said = {name: it.value for name, it in new.parameters.items()}
-        log_merging(known.name, cached=state.values(known.name), new=said, merged=view.parameters)
+        new_values = {name: remembered.value for name, remembered in new.parameters.items()}
+        log_merging(
+            known_service.name,
+            cached=state.values(known_service.name),
+            new=new_values,
+            merged=view.parameters,
+        )
         return view
 
     def merge(
@@ -166,8 +173,8 @@ class DialogMemory(MemoryManagement):
             return False
         if name is None:
             raise InvalidInput("service", None, "is required: the memory has no current service yet")
-        known = find_service(name)
-        statement = parse_statement(known, StatementOrigin(look.stamp_ms), parameters).require_valid()
+        known_service = find_service(name)
+        statement = parse_statement(known_service, StatementOrigin(look.stamp_ms), parameters).require_valid()
         if owner is None or look.degraded or not statement.parameters:
             return False
         writer = WriteMetadata(look.now_ms, mark=new_mark(), by=updated_by, conversation_id=conversation_id)
@@ -186,7 +193,10 @@ class DialogMemory(MemoryManagement):
         """Refuse parameters that do not fit even into an empty memory: some of them would be dropped."""
         alone = with_write_metadata(apply_statement(MemoryState(), statement), writer)
         if cap_state(alone, max_bytes=self.kept.rules.max_bytes).evicted:
-            sizes = {name: len(to_compact_json(it.value)) for name, it in statement.parameters.items()}
+            sizes = {
+                name: len(to_compact_json(remembered.value))
+                for name, remembered in statement.parameters.items()
+            }
             largest = max(sizes, key=lambda name: sizes[name])
             self.kept.counts.count(MemoryEvent.TOO_LARGE)
             rule = f"must fit, with all parameters, into a memory of {self.kept.rules.max_bytes} bytes"

@@ -166,7 +166,9 @@ class MemoryStore:
             The current memory: `look` itself if there was nothing to write.
         """
         small = [self._small_enough(statement) for statement in statements]
-        if small != list(statements) and not any(it.parameters or it.forget for it in small):
+        if small != list(statements) and not any(
+            statement.parameters or statement.forget for statement in small
+        ):
             return look
         for _ in range(_MAX_TRIES):
             swaps = self._swaps(owner, small, writer, look=look, slides=slides)
@@ -296,7 +298,7 @@ class MemoryStore:
             statement.service,
         )
         self.counts.count(MemoryEvent.TOO_LARGE, len(refused))
-        small = {name: known for name, known in statement.parameters.items() if name not in refused}
+        small = {name: remembered for name, remembered in statement.parameters.items() if name not in refused}
         return replace(statement, parameters=small)
 
 

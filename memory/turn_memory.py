@@ -72,8 +72,8 @@ class UnstoredStatements:
 
     def read(self, session_id: str) -> dict[int, str]:
         """Return the results by turn number, in the order of the turns."""
-        found = cast("dict[str, str]", self._client.hgetall(unstored_key(session_id)))
-        return {int(number): found[number] for number in sorted(found, key=int)}
+        results = cast("dict[str, str]", self._client.hgetall(unstored_key(session_id)))
+        return {int(number): results[number] for number in sorted(results, key=int)}
 
     def drop(self, session_id: str, number: int) -> None:
         """Remove the result of a turn whose statements were stored."""
@@ -146,9 +146,9 @@ class TurnMemory:
         owner = None if options is None else Owner.from_ids(options.user_id, options.room_id)
         if options is None or owner is None:
             return
-        found = [it for it in state.unconsumed() if it.result and '"remember"' in it.result]
+        turns = [turn for turn in state.unconsumed() if turn.result and '"remember"' in turn.result]
         kept = self._read_unstored(facts.session_id)
-        results = {**kept, **{it.number: decode_turn_result(state, it) for it in found}}
+        results = {**kept, **{turn.number: decode_turn_result(state, turn) for turn in turns}}
         is_away = False
         for number, result in results.items():
             # In this order: a later statement replaces an earlier one.
@@ -195,14 +195,14 @@ class TurnMemory:
         look = MemorySnapshot(now_ms) if owner is None else self._read(owner, now_ms)
         before = look.room.value
         about = options.service or before.service_of_session(facts.session_id) or before.service
-        said = self._opening_statements(facts, options, about)
-        state = before if said is None else apply_statement(before, said.statement)
+        opening = self._opening_statements(facts, options, about)
+        state = before if opening is None else apply_statement(before, opening.statement)
         for result in self._read_unstored(facts.session_id).values():
             learned = self._learned(facts, options, state, result)
             state = state if learned is None else apply_statement(state, learned.statement)
         view = self._view(facts, options, look, state)
-        if said is not None and view.service is not None:
-            new = {name: known.value for name, known in said.statement.parameters.items()}
+        if opening is not None and view.service is not None:
+            new = {name: remembered.value for name, remembered in opening.statement.parameters.items()}
             cached = before.values(view.service)
             log_merging(view.service, cached=cached, new=new, merged=view.parameters)
         return RecalledMemory(view, before.stamp(now_ms), has_owner=owner is not None, service=about)
@@ -249,11 +249,11 @@ class TurnMemory:
     ) -> bool:
         """Store the statements of a turn; return False if the memory could not be read."""
         # The last known memory of this process may be outdated: then the write returns the current one.
-        look, it = self._seen.get(owner) or self._read(owner, now_ms), result.remember
-        if look.degraded or it is None:
+        look, update = self._seen.get(owner) or self._read(owner, now_ms), result.remember
+        if look.degraded or update is None:
             return not look.degraded
-        said = self._opening_statements(
-            facts, options, it.about or options.service or look.room.value.service
+        opening = self._opening_statements(
+            facts, options, update.about or options.service or look.room.value.service
         )
         learned = self._learned(facts, options, look.room.value, result)
         writer = WriteMetadata(
@@ -264,7 +264,7 @@ class TurnMemory:
             session=facts.session_id,
             messages=int(result.kind is OutcomeKind.MESSAGE),
         )
-        statements = [self._drop_invalid(it) for it in (said, learned) if it is not None]
+        statements = [self._drop_invalid(parsed) for parsed in (opening, learned) if parsed is not None]
         written = self._store.write(owner, statements, writer, look=look)
         self._seen.put(owner, written)
         if written is not look:
@@ -284,14 +284,14 @@ class TurnMemory:
         self, facts: SessionFacts, options: MemoryOptions, state: MemoryState, result: TurnResult
     ) -> ParsedStatement | None:
         """Return the statements of a turn's agent."""
-        it = result.remember or MemoryUpdate(at_ms=0)
-        learned = it.learned or Learned()
+        update = result.remember or MemoryUpdate(at_ms=0)
+        learned = update.learned or Learned()
         service = self._service(learned.service or options.service or state.service)
         if service is None or not learned:
             return None
         return parse_statement(
             service,
-            StatementOrigin(it.at_ms, facts.session_id, result.number),
+            StatementOrigin(update.at_ms, facts.session_id, result.number),
             learned.parameters,
             inferred=learned.inferred,
             confidence=learned.confidence,
@@ -307,10 +307,10 @@ class TurnMemory:
             self._store.counts.count(MemoryEvent.INVALID)
             return None
 
-    def _drop_invalid(self, it: ParsedStatement) -> Statement:
+    def _drop_invalid(self, parsed: ParsedStatement) -> Statement:
         """Return the valid part of a statement; the rest is logged by name and rule, and counted."""
-        for error in it.invalid:
+        for error in parsed.invalid:
             log.warning("dialog memory: invalid value not stored: %s", error)
-        if it.invalid:
-            self._store.counts.count(MemoryEvent.INVALID, len(it.invalid))
-        return it.statement
+        if parsed.invalid:
+            self._store.counts.count(MemoryEvent.INVALID, len(parsed.invalid))
+        return parsed.statement

@@ -52,18 +52,18 @@ class SharingConsent:
     def service_memory(self, service: str | None, *, now_ms: int, ttl_ms: int) -> ServiceMemory:
         """Return the parameters of a service that another room may see now: allowed and not expired."""
         kept = {
-            name: known
-            for name, known in self.state.service_memory(service).parameters.items()
-            if f"{service}.{name}" in self.allowed and now_ms - known.at_ms <= ttl_ms
+            name: remembered
+            for name, remembered in self.state.service_memory(service).parameters.items()
+            if f"{service}.{name}" in self.allowed and now_ms - remembered.at_ms <= ttl_ms
         }
         return ServiceMemory(kept)
 
     def with_room_values(self, rooms: Iterable[MemoryState]) -> SharingConsent:
         """Return the same consent with what these rooms remember already; of several values the newest one holds."""
         return self.apply_statements(
-            Statement(service, known.at_ms, {name: known}, selects=False)
+            Statement(service, remembered.at_ms, {name: remembered}, selects=False)
             for room in rooms
-            for service, name, known in room.all_parameters()
+            for service, name, remembered in room.all_parameters()
         )
 
     def with_parameters(self, names: Iterable[str]) -> SharingConsent:
@@ -82,7 +82,9 @@ class SharingConsent:
         allowed = frozenset() if names is None else self.allowed.difference(names)
         shelves = {}
         for service, shelf in self.state.service_memories.items():
-            kept = {n: known for n, known in shelf.parameters.items() if f"{service}.{n}" in allowed}
+            kept = {
+                n: remembered for n, remembered in shelf.parameters.items() if f"{service}.{n}" in allowed
+            }
             if kept:
                 shelves[service] = ServiceMemory(kept, shelf.forgotten)
         return SharingConsent(allowed, replace(self.state, service_memories=shelves))
@@ -113,9 +115,9 @@ def read_sharing(text: str) -> SharingConsent:
 
 def _checked(name: str) -> str:
     service, _, parameter = name.partition(".")
-    known = find_service(service)
+    known_service = find_service(service)
     check_name(parameter)
-    if not known.shareable:
+    if not known_service.shareable:
         raise InvalidInput(
             "share", name, f"must be a parameter of a service that allows sharing: {service} does not"
         )

@@ -84,24 +84,24 @@ def read_state(text: str) -> MemoryState:
 
 
 def _shelf(shelf: ServiceMemory) -> dict[str, Any]:
-    values = {name: known.value for name, known in shelf.parameters.items()}
+    values = {name: remembered.value for name, remembered in shelf.parameters.items()}
     return {"parameters": values, **_annotations(shelf)}
 
 
 def _annotations(shelf: ServiceMemory) -> dict[str, Any]:
-    notes = {name: _note(known) for name, known in shelf.parameters.items()}
+    notes = {name: _note(remembered) for name, remembered in shelf.parameters.items()}
     parts = {"notes": notes, "forgotten": dict(shelf.forgotten)}
     return {name: part for name, part in parts.items() if part}
 
 
-def _note(known: RememberedValue) -> dict[str, Any]:
-    note: dict[str, Any] = {"at": known.at_ms}
-    if known.source is not Source.SAID:
-        note["source"] = known.source.value
-    if known.confidence != 1:
-        note["confidence"] = known.confidence
-    if known.session:
-        note |= {"session": known.session, "turn": known.turn}
+def _note(remembered: RememberedValue) -> dict[str, Any]:
+    note: dict[str, Any] = {"at": remembered.at_ms}
+    if remembered.source is not Source.SAID:
+        note["source"] = remembered.source.value
+    if remembered.confidence != 1:
+        note["confidence"] = remembered.confidence
+    if remembered.session:
+        note |= {"session": remembered.session, "turn": remembered.turn}
     return note
 
 
@@ -190,11 +190,11 @@ class CappedState:
 def oversized_parameters(statement: Statement, *, max_bytes: int) -> tuple[str, ...]:
     """Return names of the parameters that would not fit even into a memory of their own."""
     names = []
-    for name, known in statement.parameters.items():
+    for name, remembered in statement.parameters.items():
         # Short values are not measured.
         if (
-            size_bytes(to_compact_json(known.value)) > max_bytes // 2
-            and _size_alone(statement, name, known) > max_bytes
+            size_bytes(to_compact_json(remembered.value)) > max_bytes // 2
+            and _size_alone(statement, name, remembered) > max_bytes
         ):
             names.append(name)
     return tuple(names)
@@ -219,9 +219,10 @@ def cap_learned(learned: Learned, *, max_bytes: int) -> tuple[Learned, tuple[str
     return (learned.model_copy(update=kept) if left_out else learned), tuple(left_out)
 
 
-def _size_alone(statement: Statement, name: str, known: RememberedValue) -> int:
+def _size_alone(statement: Statement, name: str, remembered: RememberedValue) -> int:
     state = MemoryState(
-        service=statement.service, service_memories={statement.service or "": ServiceMemory({name: known})}
+        service=statement.service,
+        service_memories={statement.service or "": ServiceMemory({name: remembered})},
     )
     # Half of the least cap is for metadata.
     return size_bytes(write_state(state)) + MIN_BYTES // 2
@@ -239,9 +240,9 @@ def cap_state(state: MemoryState, *, max_bytes: int) -> CappedState:
     evicted: list[tuple[str, str]] = []
     excess = size_bytes(text) - max_bytes
     while excess > 0 and oldest:
-        service, name, known = oldest.pop(0)
+        service, name, remembered = oldest.pop(0)
         evicted.append((service, name))
-        excess -= size_bytes(to_compact_json(known.value)) + size_bytes(to_compact_json(name))
+        excess -= size_bytes(to_compact_json(remembered.value)) + size_bytes(to_compact_json(name))
         if excess <= 0:
             state = _without(state, evicted)
             text = write_state(state)
@@ -258,7 +259,7 @@ def _without(state: MemoryState, gone: Iterable[tuple[str, str]]) -> MemoryState
     gone = set(gone)
     shelves = {
         service: ServiceMemory(
-            {n: known for n, known in shelf.parameters.items() if (service, n) not in gone}
+            {n: remembered for n, remembered in shelf.parameters.items() if (service, n) not in gone}
         )
         for service, shelf in state.service_memories.items()
     }

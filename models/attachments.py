@@ -28,9 +28,9 @@ MOST_BYTES = 67_108_864
 #: Maximum number of attachments of one message.
 MOST_PER_MESSAGE = 20
 #: Maximum number of different attachments of one session.
-MOST_PER_SESSION = 200
+MAX_PER_SESSION = 200
 #: Rule for a session that has no room for another attachment.
-FULL = f"must be at most {MOST_PER_SESSION} attachments and {MOST_BYTES} bytes in one session"
+FULL = f"must be at most {MAX_PER_SESSION} attachments and {MOST_BYTES} bytes in one session"
 
 
 class AttachmentReader(Protocol):
@@ -67,7 +67,7 @@ def reading_with(reader: AttachmentReader | None) -> Iterator[None]:
 #: Field with the attachments of a message, in the data of its event.
 ATTACHMENTS = "attachments"
 #: Maximum bytes (UTF-8) of a name, as in most file systems.
-MOST_NAME_BYTES = 255
+MAX_NAME_BYTES = 255
 #: Media type of a file whose name says nothing.
 UNKNOWN_TYPE = "application/octet-stream"
 
@@ -97,8 +97,8 @@ def check_name(name: str) -> str:
         raise ValueError("must be a file name of printable characters")
     if "/" in name or "\\" in name:
         raise ValueError("must be a file name without a folder")
-    if len(name.encode()) > MOST_NAME_BYTES:
-        raise ValueError(f"must be at most {MOST_NAME_BYTES} bytes")
+    if len(name.encode()) > MAX_NAME_BYTES:
+        raise ValueError(f"must be at most {MAX_NAME_BYTES} bytes")
     return name
 
 
@@ -121,10 +121,10 @@ def _check_digest(digest: str) -> str:
 
 def guess_media_type(name: str) -> str:
     """Return the media type that the end of a name means, the same on every machine."""
-    found, encoding = _TYPES.guess_type(f"./{name}")
+    media_type, encoding = _TYPES.guess_type(f"./{name}")
     if encoding is not None:
         return f"application/{encoding}" if encoding == "gzip" else UNKNOWN_TYPE
-    return found if found is not None and _MEDIA_TYPE.fullmatch(found) else UNKNOWN_TYPE
+    return media_type if media_type is not None and _MEDIA_TYPE.fullmatch(media_type) else UNKNOWN_TYPE
 
 
 class Attachment(BaseModel):
@@ -272,17 +272,17 @@ def read_given(
         return ()
     if isinstance(given, str | bytes | Path | Attachment) or not isinstance(given, Iterable):
         raise InvalidInput(ATTACHMENTS, given, "must be a list")
-    found: list[Attachment] = []
+    attachments: list[Attachment] = []
     contents: dict[str, bytes] = {}
     for index, entry in enumerate(islice(given, MOST_PER_MESSAGE + 1)):
         read = _read(entry, f"{ATTACHMENTS}[{index}]", max_bytes=max_bytes)
         assert read.data is not None  # noqa: S101 - `_read` returns data
         data = contents.setdefault(read.sha256, read.data)  # the same content is in memory once
-        found.append(read.model_copy(update={"data": data}))
+        attachments.append(read.model_copy(update={"data": data}))
         if sum(map(len, contents.values())) > MOST_BYTES:  # refused below: read no more
             break
-    check_attachments(found, max_bytes=max_bytes)
-    return tuple(found)
+    check_attachments(attachments, max_bytes=max_bytes)
+    return tuple(attachments)
 
 
 def _read(entry: object, where: str, *, max_bytes: int) -> Attachment:
@@ -305,10 +305,10 @@ def check_attachments(attachments: Sequence[Attachment], *, max_bytes: int) -> N
     if len(attachments) > MOST_PER_MESSAGE:
         rule = f"must be at most {MOST_PER_MESSAGE} for one message"
         raise InvalidInput(ATTACHMENTS, len(attachments), rule)
-    for it in attachments:
-        if it.size > max_bytes:
-            rule = f"must be at most {max_bytes} bytes, and has {it.size} bytes"
-            raise InvalidInput(ATTACHMENTS, it.name, rule)
-    total = sum({it.sha256: it.size for it in attachments}.values())
+    for attachment in attachments:
+        if attachment.size > max_bytes:
+            rule = f"must be at most {max_bytes} bytes, and has {attachment.size} bytes"
+            raise InvalidInput(ATTACHMENTS, attachment.name, rule)
+    total = sum({attachment.sha256: attachment.size for attachment in attachments}.values())
     if total > MOST_BYTES:
         raise InvalidInput(ATTACHMENTS, total, f"must be at most {MOST_BYTES} bytes together")

@@ -53,20 +53,22 @@ _WORD = "ASK "
 _AROUND = "*_`~-+>#• \t"
 _MAX_QUESTION = 32_768
 #: Maximum number of lines of an answer that are examined for a question.
-_MOST_ASKED = 1_000
+_MAX_QUESTION_LINES = 1_000
 
 
 def read_question(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome | None:
     """Return the outcome with the question its text ends with; None: no question. People ask no questions this way."""
-    if context.me.kind is ParticipantKind.HUMAN or not any(_WORD in it.content for it in outcome.messages):
+    if context.me.kind is ParticipantKind.HUMAN or not any(
+        _WORD in message.content for message in outcome.messages
+    ):
         return None
     lines = "\n".join(message.content for message in outcome.messages).splitlines()
-    for at in islice(_asking(lines), _MOST_ASKED):
+    for at in islice(_asking(lines), _MAX_QUESTION_LINES):
         if question := _read_question_line(lines[at], islice(lines, at + 1, None), context):
-            said = "\n".join(lines[:at]).strip()
-            files = tuple(it for message in outcome.messages for it in message.attachments)
-            draft = outcome.messages[0].model_copy(update={"content": said, "attachments": files})
-            before = (draft,) if said else ()
+            text_before = "\n".join(lines[:at]).strip()
+            files = tuple(attachment for message in outcome.messages for attachment in message.attachments)
+            draft = outcome.messages[0].model_copy(update={"content": text_before, "attachments": files})
+            before = (draft,) if text_before else ()
             return outcome.model_copy(update={"messages": before, "question": question})
     return None
 
@@ -89,8 +91,8 @@ def _read_question_line(line: str, following: Iterable[str], context: TurnContex
     if len(ids) != 1:
         return None
     # At most once per text: only the line with the question is read to the end of the text.
-    asked = "\n".join([text.strip(_AROUND), *following]).strip()
-    return Question(to=ids[0], text=asked[:_MAX_QUESTION]) if asked else None
+    question_text = "\n".join([text.strip(_AROUND), *following]).strip()
+    return Question(to=ids[0], text=question_text[:_MAX_QUESTION]) if question_text else None
 
 
 _ALONE = ("DONE", "STALLED", "APPROVED", "APPROVE")
@@ -107,13 +109,13 @@ _SEPARATORS = re.compile(r"[^\w]+|_")
 #: Words of a sentence that chooses a speaker.
 _CHOICE = re.compile(r" (?:next|role|speaker|turn|goes|should speak|choose|select|pick) ")
 _REFUSAL = re.compile(r" (?:not|never|nobody|except|without|don t|doesn t|isn t|shouldn t|instead) ")
-_LONGEST_PROSE = 500
+_MAX_PROSE = 500
 _JSON_FIELDS = frozenset(Decision.model_fields)
 _NOBODY = ("none", "nobody", "no one", "n/a", "-")
 #: Maximum number of removed layers of emphasis around a line.
 _LAYERS = 8
 #: Maximum number of names of an answer that are looked up.
-_MOST_NAMES = 1_000
+_MAX_NAMES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +138,8 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
     without any directive has no decision.
     """
     if context.memory is not None and outcome.learned is None:
-        said = (line for message in outcome.messages for line in _spoken_lines(message.content))
-        outcome = outcome.model_copy(update={"learned": read_remarks(map(_unwrapped, said))})
+        spoken_lines = (line for message in outcome.messages for line in _spoken_lines(message.content))
+        outcome = outcome.model_copy(update={"learned": read_remarks(map(_unwrapped, spoken_lines))})
     structured = outcome.passed or outcome.decision or outcome.hand_off or outcome.items
     if structured or not outcome.messages:
         return outcome
@@ -165,7 +167,7 @@ def _read_decision(text: str, context: TurnContext) -> Decision | None:
     if decided is not None:
         return decided
     loud = "\n".join(
-        _LOOSE.sub(lambda found: f"{found[1].upper()}:", _unwrapped(it)) for it in plain.splitlines()
+        _LOOSE.sub(lambda match: f"{match[1].upper()}:", _unwrapped(line)) for line in plain.splitlines()
     )
     decided = _decision(list(_directives(loud)), context.roster)
     return decided or _json_decision(plain, context.roster) or _named_speaker(plain, context)
@@ -181,13 +183,13 @@ def _json_decision(text: str, roster: Sequence[Participant]) -> Decision | None:
     if not isinstance(data, dict):
         return None
     # Names of no participant are kept, so that a planner can refuse them.
-    known = {str(key).casefold(): value for key, value in data.items()}
-    if isinstance(known.get("next"), str):
-        known["next"] = [known["next"]]
-    if not known.keys() & {"next", "satisfied"}:
+    fields = {str(key).casefold(): value for key, value in data.items()}
+    if isinstance(fields.get("next"), str):
+        fields["next"] = [fields["next"]]
+    if not fields.keys() & {"next", "satisfied"}:
         return None
     try:
-        read = Decision.model_validate({key: known[key] for key in known if key in _JSON_FIELDS})
+        read = Decision.model_validate({key: fields[key] for key in fields if key in _JSON_FIELDS})
     except ValidationError:
         return None
     return read.model_copy(update={"next": tuple(_participant_id(name, roster) for name in read.next)})
@@ -195,39 +197,48 @@ def _json_decision(text: str, roster: Sequence[Participant]) -> Decision | None:
 
 def _named_speaker(text: str, context: TurnContext) -> Decision | None:
     """Return the decision of an answer that names one other participant, alone or in a short sentence."""
-    if len(text) > _LONGEST_PROSE or len(context.roster) > _MOST_NAMES:
+    if len(text) > _MAX_PROSE or len(context.roster) > _MAX_NAMES:
         return None
-    others = [it for it in context.roster if it.participant_id != context.me.participant_id]
-    words = f" {_SEPARATORS.sub(' ', text).casefold().strip()} "
+    others = [
+        participant
+        for participant in context.roster
+        if participant.participant_id != context.me.participant_id
+    ]
+    padded_text = f" {_SEPARATORS.sub(' ', text).casefold().strip()} "
     named = {
-        it.participant_id
-        for it in others
-        for name in (it.participant_id, it.display_name, it.role_id)
-        if name and f" {_SEPARATORS.sub(' ', name).casefold().strip()} " in words
+        participant.participant_id
+        for participant in others
+        for name in (participant.participant_id, participant.display_name, participant.role_id)
+        if name and f" {_SEPARATORS.sub(' ', name).casefold().strip()} " in padded_text
     }
     if len(named) != 1:
         return None
-    alone = words.strip() in {
+    alone = padded_text.strip() in {
         _SEPARATORS.sub(" ", name).casefold().strip() for name in _names_of(named, others)
     }
     return (
         Decision(next=tuple(named))
-        if alone or (_CHOICE.search(words) and not _REFUSAL.search(words))
+        if alone or (_CHOICE.search(padded_text) and not _REFUSAL.search(padded_text))
         else None
     )
 
 
 def _names_of(ids: set[str], roster: Sequence[Participant]) -> list[str]:
-    found = [it for it in roster if it.participant_id in ids]
-    return [name for it in found for name in (it.participant_id, it.display_name, it.role_id) if name]
+    participants = [participant for participant in roster if participant.participant_id in ids]
+    return [
+        name
+        for participant in participants
+        for name in (participant.participant_id, participant.display_name, participant.role_id)
+        if name
+    ]
 
 
-def _decision(said: Sequence[_Directive], roster: Sequence[Participant]) -> Decision | None:
-    by_word = {directive.word: directive.text for directive in said}
+def _decision(directives: Sequence[_Directive], roster: Sequence[Participant]) -> Decision | None:
+    by_word = {directive.word: directive.text for directive in directives}
     if not by_word.keys() & {"NEXT", "TOGETHER", "DONE", "STALLED"}:
         return None
-    speakers = _people((d.text for d in said if d.word in ("NEXT", "TOGETHER")), roster)
-    instruction_lines = [d for d in said if d.word == "INSTRUCTION"]
+    speakers = _people((d.text for d in directives if d.word in ("NEXT", "TOGETHER")), roster)
+    instruction_lines = [d for d in directives if d.word == "INSTRUCTION"]
     general = "\n".join(d.text for d in instruction_lines if not d.target)
     return Decision(
         # A decision that names a speaker is not done, with any other directive.
@@ -238,23 +249,23 @@ def _decision(said: Sequence[_Directive], roster: Sequence[Participant]) -> Deci
         instruction=general[:8_000],
         instructions={
             _participant_id(d.target, roster): d.text[:8_000]
-            for d in instruction_lines[:_MOST_NAMES]
+            for d in instruction_lines[:_MAX_NAMES]
             if d.target
         },
         reason=(by_word.get("DONE") or by_word.get("STALLED") or "")[:2_000],
     )
 
 
-def _verdict(said: Sequence[_Directive], text: str) -> Decision | None:
-    reasons = [directive.text for directive in said if directive.word in ("APPROVED", "APPROVE")]
+def _verdict(directives: Sequence[_Directive], text: str) -> Decision | None:
+    reasons = [directive.text for directive in directives if directive.word in ("APPROVED", "APPROVE")]
     if _is_nothing_but(text, "APPROVED") or _is_nothing_but(text, "APPROVE"):
         reasons = [""]
     return Decision(satisfied=True, reason=reasons[0][:2_000]) if reasons else None
 
 
-def _board_changes(said: Sequence[_Directive], roster: Sequence[Participant]) -> dict[str, object]:
-    targets = _hand_offs(said)
-    items = [d for d in said if d.word == "ITEM" and d.text]
+def _board_changes(directives: Sequence[_Directive], roster: Sequence[Participant]) -> dict[str, object]:
+    targets = _hand_offs(directives)
+    items = [d for d in directives if d.word == "ITEM" and d.text]
     return {
         "hand_off": _participant_or_role(targets[0], roster) if targets else None,
         "items": tuple(
@@ -267,8 +278,8 @@ def _board_changes(said: Sequence[_Directive], roster: Sequence[Participant]) ->
     }
 
 
-def _hand_offs(said: Sequence[_Directive]) -> list[str]:
-    return [d.text for d in said if d.word in ("HAND OFF", "HANDOFF") and d.text]
+def _hand_offs(directives: Sequence[_Directive]) -> list[str]:
+    return [d.text for d in directives if d.word in ("HAND OFF", "HANDOFF") and d.text]
 
 
 def _directives(text: str) -> Iterator[_Directive]:
@@ -339,8 +350,8 @@ def _is_nothing_but(text: str, word: str) -> bool:
 
 def _people(texts: Iterable[str], roster: Sequence[Participant]) -> list[str]:
     """Return the people meant by names such as `coder, tester`, `coder and tester`, or one per line."""
-    names = (name for part in islice(_parts(texts), _MOST_NAMES) for name in _split(part, roster))
-    people = [_participant_id(name, roster) for name in islice(names, _MOST_NAMES)]
+    names = (name for part in islice(_parts(texts), _MAX_NAMES) for name in _split(part, roster))
+    people = [_participant_id(name, roster) for name in islice(names, _MAX_NAMES)]
     return [
         name
         for name in people

@@ -300,10 +300,10 @@ class NotLive(SessionNotFound):
     """
 
     def __init__(self, session_id: str, ended: str | None = None) -> None:
-        words = "is in the archive only; continue it with `symposia restore`"
+        problem = "is in the archive only; continue it with `symposia restore`"
         if ended is not None:
-            words = f"has already ended ({ended}) and cannot be changed; it is in the archive only"
-        super(SessionNotFound, self).__init__(f"session {session_id!r} {words}")
+            problem = f"has already ended ({ended}) and cannot be changed; it is in the archive only"
+        super(SessionNotFound, self).__init__(f"session {session_id!r} {problem}")
         self.session_id = session_id
 
 
@@ -591,7 +591,7 @@ class ReplayDiffers(SymposiaError):
         self.session_id = session_id
         self.turn = turn
         self.participant = participant
-        self.differences = tuple(one_line(it) for it in differences)
+        self.differences = tuple(one_line(difference) for difference in differences)
         who = f" ({participant})" if participant else ""
         super().__init__(f"turn {turn}{who} differs from the record: {'; '.join(self.differences)}")
 
@@ -770,8 +770,8 @@ class RegistryError(SymposiaError):
     """The agents file breaks a rule: `file`, `entry` (a table such as `agents.coder`), `field`, `rule`."""
 
     def __init__(self, file: str, *, entry: str, field: str, rule: str) -> None:
-        place = f"[{entry}] " if entry else ""
-        super().__init__(f"{file}: {place}{field + ': ' if field else ''}{rule}")
+        prefix = f"[{entry}] " if entry else ""
+        super().__init__(f"{file}: {prefix}{field + ': ' if field else ''}{rule}")
         self.file = file
         self.entry = entry
         self.field = field
@@ -796,21 +796,25 @@ def first_problem(error: ValidationError) -> ErrorDetails:
     first, *others = error.errors(include_url=False)
     if first["type"] == "missing":
         unknown = (
-            it for it in others if it["type"] == "extra_forbidden" and it["loc"][:-1] == first["loc"][:-1]
+            problem
+            for problem in others
+            if problem["type"] == "extra_forbidden" and problem["loc"][:-1] == first["loc"][:-1]
         )
         return next(unknown, first)
     return first
 
 
-def check_known(table: Mapping[str, object], known: Collection[str]) -> None:
+def check_known(table: Mapping[str, object], known_names: Collection[str]) -> None:
     """Check that a table has only known fields.
 
     Raises:
         InvalidInput: It has another one; the error names the nearest known one.
     """
     for name, value in table.items():
-        if name not in known:
-            raise InvalidInput(str(name), value, f"is not a known field{did_you_mean(str(name), known)}")
+        if name not in known_names:
+            raise InvalidInput(
+                str(name), value, f"is not a known field{did_you_mean(str(name), known_names)}"
+            )
 
 
 def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
@@ -837,10 +841,10 @@ def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
         case "value_error":
             rule = str(cause)
         case "union_tag_invalid" | "union_tag_not_found":
-            known = first["ctx"]
-            tag_field = known["discriminator"].strip("'")
-            path, value = f"{path}.{tag_field}".lstrip("."), known.get("tag", ABSENT)
-            rule = f"must be one of {known['expected_tags']}" if "tag" in known else "is required"
+            context = first["ctx"]
+            tag_field = context["discriminator"].strip("'")
+            path, value = f"{path}.{tag_field}".lstrip("."), context.get("tag", ABSENT)
+            rule = f"must be one of {context['expected_tags']}" if "tag" in context else "is required"
         case "model_type":
             rule = "must be an object with fields"
         case "string_unicode":

@@ -36,8 +36,8 @@ def missing_package(error: ModuleNotFoundError, what: str) -> MissingPackage | N
         error: The failed import.
         what: What needs the module, such as `the archive`.
     """
-    found = EXTRAS.get((error.name or "").partition(".")[0])
-    return None if found is None else MissingPackage(what, package=found[0], extra=found[1])
+    requirement = EXTRAS.get((error.name or "").partition(".")[0])
+    return None if requirement is None else MissingPackage(what, package=requirement[0], extra=requirement[1])
 
 
 def check_installed(module: str, what: str) -> None:

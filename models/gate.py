@@ -50,7 +50,7 @@ class Gate:
         try:
             return cls(Severity(name), new_only=first == _NEW)
         except ValueError:
-            names = ", ".join(it.value for it in Severity)
+            names = ", ".join(severity.value for severity in Severity)
             raise ValueError(f"must be a severity ({names}), `new:SEVERITY` or `new`") from None
 
     def __str__(self) -> str:

@@ -34,12 +34,12 @@ class CheckedText:
     @classmethod
     def of_outcome(cls, outcome: TurnOutcome) -> CheckedText:
         """Return the text of an answer."""
-        said = _clean("\n\n".join(draft.content for draft in outcome.messages))
+        text = _clean("\n\n".join(draft.content for draft in outcome.messages))
         others: list[object] = [getattr(outcome, field) for field in sorted(OTHER_TEXTS)]
-        others += [it.name for draft in outcome.messages for it in draft.attachments]
+        others += [attachment.name for draft in outcome.messages for attachment in draft.attachments]
         return cls(
-            said=said,
-            everything="\n".join((said, *map(_clean, _texts(others)))),
+            said=text,
+            everything="\n".join((text, *map(_clean, _texts(others)))),
             is_complete=bool(outcome.messages) and outcome.question is None,
             data=outcome.output,
         )
@@ -49,8 +49,10 @@ class CheckedText:
         """Return what an agent would be shown: the newest message with its files, the instruction and the work item."""
         newest = context.messages[-1:]
         item = context.item.text if context.item else ""
-        shown = _clean("\n\n".join(filter(None, (*(it.content for it in newest), context.instruction, item))))
-        names = [_clean(it.name) for message in newest for it in message.attachments]
+        shown = _clean(
+            "\n\n".join(filter(None, (*(message.content for message in newest), context.instruction, item)))
+        )
+        names = [_clean(attachment.name) for message in newest for attachment in message.attachments]
         return cls(said=shown, everything="\n".join((shown, *names)), is_complete=True)
 
 
@@ -79,7 +81,7 @@ MAX_REASON = 500
 #: Maximum product of the size of an expression and the characters of a text: a few seconds of processor time at worst.
 MAX_STEPS = 100_000_000
 #: Maximum faults of a schema that a reason names.
-_MOST_FAULTS = 3
+_MAX_FAULTS = 3
 
 
 def find_length_fault(text: CheckedText, *, min_chars: int, max_chars: int | None) -> str | None:
@@ -115,11 +117,11 @@ def find_denied_word(text: CheckedText, words: Sequence[str]) -> str | None:
     """Return the first of the words that a text contains; None: it contains none."""
     if not matches(words_pattern(words), text.everything):
         return None
-    found = words
-    while len(found) > 1:  # an expression for every word would take seconds
-        half = found[: len(found) // 2]
-        found = half if matches(words_pattern(half), text.everything) else found[len(half) :]
-    return f"must not contain the word {excerpt(found[0])!r}"
+    candidates = words
+    while len(candidates) > 1:  # an expression for every word would take seconds
+        half = candidates[: len(candidates) // 2]
+        candidates = half if matches(words_pattern(half), text.everything) else candidates[len(half) :]
+    return f"must not contain the word {excerpt(candidates[0])!r}"
 
 
 def find_schema_fault(text: CheckedText, schema: Schema) -> str | None:
@@ -133,7 +135,7 @@ def find_schema_fault(text: CheckedText, schema: Schema) -> str | None:
         except ValueError:
             return "must be JSON that is valid under the schema of the guard"
     faults = find_broken_rules(schema, value)
-    listed = "; ".join(faults[:_MOST_FAULTS])
+    listed = "; ".join(faults[:_MAX_FAULTS])
     return f"must be valid under the schema of the guard: {listed}"[:MAX_REASON] if faults else None
 
 

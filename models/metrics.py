@@ -20,14 +20,14 @@ OTHER = "other"
 #: Modes of the protocol. Their order is a part of stored scores (`LiveSessions`).
 MODES = tuple(mode.value for mode in CollabMode)
 #: Maximum number of added modes with a label value of their own: those that a process added first.
-MOST_ADDED_MODES = 20
+MAX_ADDED_MODES = 20
 _LABEL = re.compile(r"[A-Za-z0-9_.-]{1,50}")
 
 
 def added_mode_labels() -> tuple[str, ...]:
     """Return the label values of the modes that this process added."""
     names = (name for name in added_mode_names() if _LABEL.fullmatch(name) and name != OTHER)
-    return tuple(islice(names, MOST_ADDED_MODES))
+    return tuple(islice(names, MAX_ADDED_MODES))
 
 
 def mode_label(mode: str) -> str:
@@ -131,10 +131,10 @@ class Metric:
         """Yield the combinations of known label values; added modes are known, too."""
         if len(self.known) != len(self.labels):
             return iter(())
-        return product(*(MODES + added_mode_labels() if it is MODES else it for it in self.known))
+        return product(*(MODES + added_mode_labels() if values is MODES else values for values in self.known))
 
 
-_OUTCOMES = tuple(it.value for it in TurnOutcomeLabel)
+_OUTCOMES = tuple(label.value for label in TurnOutcomeLabel)
 _MODE = (("mode",), (MODES,))
 
 TURNS = Metric(
@@ -247,7 +247,7 @@ SESSIONS_STUCK = Metric(
     "Active sessions without progress for longer than SYMPOSIA_STUCK_AFTER_S.",
     "gauge",
     ("reason",),
-    (tuple(it.value for it in StuckReason),),
+    (tuple(reason.value for reason in StuckReason),),
 )
 PARKED_TURNS = Metric("symposia_parked_turns", "Open questions to people in the inbox.", "gauge")
 ARCHIVE_BACKLOG = Metric(

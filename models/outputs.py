@@ -32,7 +32,7 @@ from .turns.turn import OutcomeKind, TurnOutcome, TurnResult
 MAX_BYTES = 65_536
 MAX_DEPTH = 64
 #: Maximum number of faults of a value that are reported, and characters of each.
-MOST_FAULTS = 10
+MAX_FAULTS = 10
 MAX_FAULT = 300
 #: Maximum number of keyword checks of one value, at most a few seconds of processor time.
 MAX_CHECKS = 200_000
@@ -93,8 +93,8 @@ def _describe(error: Any) -> str:
 
 
 def _describe_rule(error: Any) -> str:
-    place = ".".join(map(str, error.absolute_schema_path))
-    return f"{place}: {excerpt(dump_json(error.validator_value), MAX_FAULT)}"
+    location = ".".join(map(str, error.absolute_schema_path))
+    return f"{location}: {excerpt(dump_json(error.validator_value), MAX_FAULT)}"
 
 
 def _check(
@@ -112,7 +112,7 @@ def _check(
 
 def _messages(validator: Any, value: JsonValue, describe: Callable[[Any], str]) -> Iterator[str]:
     for count, error in enumerate(validator.iter_errors(value)):
-        if count == MOST_FAULTS:
+        if count == MAX_FAULTS:
             yield "and more"
             return
         yield describe(error)
@@ -227,17 +227,17 @@ def _check_references(schema: Schema, dialect: str | None) -> None:
 
     resolver = _validator(dump_json(schema))._resolver  # noqa: SLF001 - there is no other way to look up a reference
     parts: list[tuple[Sequence[str | int], Any]] = [((), schema)]
-    known = {"#"}
+    checked_references = {"#"}
     while parts:
         path, part = parts.pop()
         for inside, name, value in _entries(part, ()):
-            if name == "$ref" and isinstance(value, str) and value not in known:
-                known.add(value)
-                place = (*path, *inside, name)
+            if name == "$ref" and isinstance(value, str) and value not in checked_references:
+                checked_references.add(value)
+                location = (*path, *inside, name)
                 # A reference may point to what is no schema in its own place, such as plain data.
-                target = _look_up(resolver, value, place)
-                _check_part(target, dialect, place)
-                parts.append((place, target))
+                target = _look_up(resolver, value, location)
+                _check_part(target, dialect, location)
+                parts.append((location, target))
     for value in _TRIALS:
         try:
             _check(schema, value, max_checks=_TRIAL_CHECKS)
@@ -246,13 +246,13 @@ def _check_references(schema: Schema, dialect: str | None) -> None:
             raise InvalidInput("output", schema, rule) from None
 
 
-def _look_up(resolver: Any, reference: str, place: Sequence[str | int]) -> Any:
+def _look_up(resolver: Any, reference: str, location: Sequence[str | int]) -> Any:
     from referencing.exceptions import Unresolvable
 
     try:
         return resolver.lookup(reference).contents
     except (Unresolvable, LookupError, TypeError, ValueError):
-        raise InvalidInput(_field(place), reference, "must be a place in the schema") from None
+        raise InvalidInput(_field(location), reference, "must be a place in the schema") from None
 
 
 def _field(path: Sequence[str | int]) -> str:

@@ -78,11 +78,11 @@ _CONSTANT_TIME = frozenset(
 @cache
 def validator_class(dialect: str | None) -> Any:
     """Return jsonschema's validator class of a dialect, with bounded keywords."""
-    known = DIALECTS[dialect]
-    keywords = {**known.VALIDATORS, "pattern": _pattern, "uniqueItems": _unique_items, "format": _format}
+    base_class = DIALECTS[dialect]
+    keywords = {**base_class.VALIDATORS, "pattern": _pattern, "uniqueItems": _unique_items, "format": _format}
     # An unsupported keyword is refused before; if it ever came through, its cost would have no limit.
     checks = {name: _ignore if name in UNSUPPORTED else _counted(name, keywords[name]) for name in keywords}
-    return extend(known, checks)
+    return extend(base_class, checks)
 
 
 def _counted(name: str, check: Keyword) -> Keyword:

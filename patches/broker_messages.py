@@ -76,8 +76,8 @@ def check_popped(client: Any) -> Any:
 def refuse_compressed() -> None:
     """Make kombu refuse compressed messages in this process. Symposia sends none."""
     for name in compression.encoders():
-        found: Any = compression.get_encoder(name)  # a pair, contrary to its annotation
-        encoder, content_type = found
+        registered: Any = compression.get_encoder(name)  # a pair, contrary to its annotation
+        encoder, content_type = registered
         compression.register(encoder, _refuse, content_type)
 
 

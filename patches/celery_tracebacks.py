@@ -20,10 +20,10 @@ class IgnoreInfo(einfo.ExceptionInfo):
     """Celery's description of the exception of a task, without a traceback for `Ignore`."""
 
     def __init__(self, exc_info: Any = None, internal: bool = False) -> None:
-        found: Any = exc_info or sys.exc_info()
-        kind, exception, _ = found
+        error_info: Any = exc_info or sys.exc_info()
+        kind, exception, _ = error_info
         if not isinstance(exception, Ignore):
-            super().__init__(found, internal)
+            super().__init__(error_info, internal)
             return
         wrapped = einfo.ExceptionWithTraceback(exception, "")  # type: ignore[attr-defined]
         # Its annotations make these attributes read-only.

@@ -118,17 +118,17 @@ class CheckedNode(Node):
 
 def _check_arguments(method: str, arguments: dict[str, Any]) -> None:
     """Raise RefusedMessage for an argument of a wrong type: some commands use it later, in the event loop."""
-    found = [info for name, info in Panel.meta.items() if method in (name, info.alias)]
-    if not found:
+    commands = [info for name, info in Panel.meta.items() if method in (name, info.alias)]
+    if not commands:
         raise RefusedMessage("unknown command")
-    known = dict(found[0].args or ())
+    parameters = dict(commands[0].args or ())
     is_queue = method in ("add_consumer", "cancel_consumer")
-    for name, kind in known.items():
+    for name, kind in parameters.items():
         kinds = {float: (int, float), strtobool: (bool,), str: (str,) if is_queue else (str, int, float)}
         check_kind(name, arguments.get(name), *kinds.get(kind, (kind,)), None)
     if is_queue:
         check_kind("queue", arguments.get("queue"), str)
-        if unknown := arguments.keys() - known:
+        if unknown := arguments.keys() - parameters:
             raise RefusedMessage(f"{min(unknown)} is not an argument of {method}")
         if (given := arguments.get("exchange_type")) not in (None, "direct", "topic", "fanout"):
             raise RefusedMessage(f"exchange_type must be direct, topic or fanout, not {given!r}")
@@ -141,7 +141,7 @@ class CheckedMailbox(Mailbox):
 
     def _collect(self, *args: Any, **options: Any) -> Any:
         replies = super()._collect(*args, **options)
-        return [it for it in replies if isinstance(it, dict)]
+        return [reply for reply in replies if isinstance(reply, dict)]
 
 
 class CheckedControl(Control):

@@ -141,10 +141,10 @@ class SliceRunner:
                 "", task.name, kwargs={}, argsrepr="", ignore_result=True
             )
             self._headers[task.name] = usual.headers
-            found = self._app.tasks[task.name]
+            registered_task = self._app.tasks[task.name]
             self._requests[task.name] = create_request_cls(
-                symbol_by_name(found.Request),
-                found,
+                symbol_by_name(registered_task.Request),
+                registered_task,
                 consumer.pool,
                 consumer.hostname,
                 consumer.event_dispatcher,

@@ -79,15 +79,18 @@ def install_kept_task_sender(app: Celery, send: Callable[[Sequence[Sequence[Kept
 
 def bundle_headers(others: Sequence[KeptTask]) -> dict[str, Any]:
     """Return the headers with which the message of a task carries further ones of the same name."""
-    return {BUNDLE: [{"kwargs": it.kwargs, "headers": it.headers} for it in others]} if others else {}
+    return {BUNDLE: [{"kwargs": task.kwargs, "headers": task.headers} for task in others]} if others else {}
 
 
 def read_bundle(request: Any) -> list[KeptTask]:
     """Return the further tasks of a message; none if another program wrote the header."""
-    found = request.request_dict.get(BUNDLE) or ()
+    entries = request.request_dict.get(BUNDLE) or ()
     try:
-        tasks = [KeptTask(request.name, {**it["kwargs"]}, {**it["headers"]}, is_short=True) for it in found]
-        if all(it.headers.keys() >= _REQUIRED for it in tasks):
+        tasks = [
+            KeptTask(request.name, {**entry["kwargs"]}, {**entry["headers"]}, is_short=True)
+            for entry in entries
+        ]
+        if all(task.headers.keys() >= _REQUIRED for task in tasks):
             return tasks
         raise KeyError
     except (KeyError, TypeError):
@@ -224,17 +227,17 @@ class LateTasks:
             with self._condition:
                 while not self._slices:
                     self._condition.wait()
-                first = min(it.since for it in self._slices)
+                first = min(task_slice.since for task_slice in self._slices)
             time.sleep(max(first + SLICE_S - time.monotonic(), _PAUSE_S))
-            for it in self._take_late():
-                it.send_kept()
+            for task_slice in self._take_late():
+                task_slice.send_kept()
 
     def _take_late(self) -> list[Slice]:
         """Stop to watch the slices that are over or late; return those that are late."""
         with self._condition:
-            running = [it for it in self._slices if not it.is_over]
-            late = [it for it in running if time.monotonic() - it.since >= SLICE_S]
-            self._slices = [it for it in running if it not in late]
-        for it in late:
-            it.is_watched = False  # another task may be added
+            running = [task_slice for task_slice in self._slices if not task_slice.is_over]
+            late = [task_slice for task_slice in running if time.monotonic() - task_slice.since >= SLICE_S]
+            self._slices = [task_slice for task_slice in running if task_slice not in late]
+        for task_slice in late:
+            task_slice.is_watched = False  # another task may be added
         return late

@@ -131,9 +131,9 @@ def _error_text(master: str, error: Exception) -> str:
 
 def master_client(address: RedisAddress, client: type[R], options: dict[str, Any]) -> R:
     """Return a client of the master; `options` are those of its connections."""
-    asked: Any = _Sentinels(address.nodes, sentinel_kwargs=_sentinel_options(address))  # type: ignore[no-untyped-call]
+    sentinels: Any = _Sentinels(address.nodes, sentinel_kwargs=_sentinel_options(address))  # type: ignore[no-untyped-call]
     kind = MasterTlsConnection if address.is_tls else MasterConnection
-    made: R = asked.master_for(
+    made: R = sentinels.master_for(
         address.master, client, connection_class=kind, **{**options, **_connection_options(address)}
     )
     return made
@@ -141,9 +141,9 @@ def master_client(address: RedisAddress, client: type[R], options: dict[str, Any
 
 def async_master_client(address: RedisAddress, client: type[A], options: dict[str, Any]) -> A:
     """Return a client of the master for asyncio, as `master_client`."""
-    asked: Any = _AsyncSentinels(address.nodes, sentinel_kwargs=_sentinel_options(address))  # type: ignore[no-untyped-call]
+    sentinels: Any = _AsyncSentinels(address.nodes, sentinel_kwargs=_sentinel_options(address))  # type: ignore[no-untyped-call]
     kind = _AsyncTlsConnection if address.is_tls else _AsyncConnection
-    made: A = asked.master_for(
+    made: A = sentinels.master_for(
         address.master, client, connection_class=kind, **{**options, **_connection_options(address)}
     )
     return made

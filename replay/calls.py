@@ -35,7 +35,7 @@ class ReplayedCalls:
         self._secrets = tuple(secrets)
         self._requests = deque(record.requests)
         self._tools: tuple[RecordedTool, ...] = ()
-        self._tool_calls = {it.call: it for it in record.tool_calls}
+        self._tool_calls = {tool_call.call: tool_call for tool_call in record.tool_calls}
         self._answers: dict[str, str] = {}
         #: Number of requests and of tool calls that were answered.
         self.answered_requests = self.answered_tool_calls = 0
@@ -45,8 +45,8 @@ class ReplayedCalls:
     @property
     def tools(self) -> tuple[RecordedTool, ...]:
         """Return all tools of the record, each once."""
-        found = {tool.name: tool for request in self._record.requests for tool in request.tools or ()}
-        return tuple(found.values())
+        tools_by_name = {tool.name: tool for request in self._record.requests for tool in request.tools or ()}
+        return tuple(tools_by_name.values())
 
     def missing_calls(self) -> tuple[str, ...]:
         """Return a line if the replay has made fewer calls than the record has."""
@@ -56,7 +56,7 @@ class ReplayedCalls:
                 value_difference("model requests", len(self._record.requests), self.answered_requests)
             )
         if self._tool_calls:
-            names = ", ".join(sorted({it.tool for it in self._tool_calls.values()}))
+            names = ", ".join(sorted({tool_call.tool for tool_call in self._tool_calls.values()}))
             lines.append(f"tool calls: {names} is called in the record, and not now")
         return tuple(lines)
 
@@ -91,8 +91,8 @@ class ReplayedCalls:
         if recorded.tools is not None:
             self._tools = recorded.tools
         now = RecordedRequest.build(call, prompt, self._secrets)
-        if found := tuple(request_differences(recorded, now, recorded_tools=self._tools)):
-            self._refuse(*found)
+        if differences := tuple(request_differences(recorded, now, recorded_tools=self._tools)):
+            self._refuse(*differences)
         if recorded.answer is None:
             self._refuse(f"model request {number}: its answer is not in the record")
         self._answers[call] = dump_json(recorded.answer)
@@ -120,7 +120,7 @@ class ReplayedCalls:
         """Ignore it: no tool runs."""
 
     def _unknown_call(self, tool: str, arguments: JsonValue) -> str:
-        left = next((it for it in self._tool_calls.values() if it.tool == tool), None)
+        left = next((tool_call for tool_call in self._tool_calls.values() if tool_call.tool == tool), None)
         if left is None:
             return f"tool {tool!r}: the record has no such call"
         now = scrub_data(arguments, self._secrets)

@@ -86,8 +86,8 @@ class SessionComparison:
 def compare_jobs(first: ReadableJob, second: ReadableJob, reader: ArchiveReader | None) -> SessionComparison:
     """Compare two sessions, live or archived, as they are now, with the messages of their histories."""
     figures = _figures(first), _figures(second)
-    said = (chain(earlier_messages(job, reader), job.messages()) for job in (first, second))
-    return SessionComparison(*figures, find_difference(*said))
+    dialogs = (chain(earlier_messages(job, reader), job.messages()) for job in (first, second))
+    return SessionComparison(*figures, find_difference(*dialogs))
 
 
 def find_difference(first: Iterable[Message], second: Iterable[Message]) -> DialogDifference | None:

@@ -71,12 +71,14 @@ def _prompt_differences(recorded: Sequence[RecordedText], now: Sequence[Recorded
             yield value_difference("parts of the prompt", before.label, after.label)
             return
         if before.digest != after.digest:
-            found = list(text_differences(before.label, before.text, after.text))
-            yield from found or [f"{before.label}: differs after the first {len(before.text)} characters"]
+            differences = list(text_differences(before.label, before.text, after.text))
+            yield from differences or [
+                f"{before.label}: differs after the first {len(before.text)} characters"
+            ]
 
 
 def _tool_differences(recorded: Sequence[RecordedTool], now: Sequence[RecordedTool]) -> Iterator[str]:
-    before, after = ({it.name: it for it in tools} for tools in (recorded, now))
+    before, after = ({tool.name: tool for tool in tools} for tools in (recorded, now))
     if before.keys() != after.keys():
         yield value_difference("tools", ", ".join(sorted(before)), ", ".join(sorted(after)))
     for name in sorted(before.keys() & after.keys()):

@@ -20,7 +20,7 @@ from .differences import data_differences, value_difference
 from .recorded import Timeline
 
 #: Maximum number of steps without turns in a row.
-_MOST_EMPTY_STEPS = 100
+_MAX_EMPTY_STEPS = 100
 
 
 @dataclass(slots=True)
@@ -61,17 +61,17 @@ class PlanReplay:
 
     def plan(self, *, closed: int) -> list[str]:
         """Plan what follows the first `closed` closed turns; return what differs from the record."""
-        for _ in range(_MOST_EMPTY_STEPS):
+        for _ in range(_MAX_EMPTY_STEPS):
             decided = self._decide()
-            found = self._differences(decided.plan, closed)
-            if found and self.stop_requested:
+            mismatches = self._differences(decided.plan, closed)
+            if mismatches and self.stop_requested:
                 stopped = self._decide(stop_requested=True)
                 if not (differences := self._differences(stopped.plan, closed)):
-                    decided, found = stopped, differences
+                    decided, mismatches = stopped, differences
             if isinstance(decided.plan, Wait):
                 return []
-            if found:
-                self._put_off = self._put_off or found
+            if mismatches:
+                self._put_off = self._put_off or mismatches
                 return [] if self._may_put_off(closed) else self._put_off
             self._put_off = []
             if isinstance(decided.plan, Finish):
@@ -118,8 +118,8 @@ class PlanReplay:
                 return []
             return [value_difference(f"the plan of turn {number}: participant", name, turn.participant)]
         now = PlannedTurn.model_validate(scrub_data(turn.model_dump(mode="json"), ()))
-        found = data_differences(record.planned, now, without=frozenset())
-        return [f"the plan of turn {number}: {line}" for line in found]
+        differences = data_differences(record.planned, now, without=frozenset())
+        return [f"the plan of turn {number}: {line}" for line in differences]
 
     def _may_put_off(self, closed: int) -> bool:
         """Return whether another turn closed before the next planned turn began."""

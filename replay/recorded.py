@@ -42,9 +42,9 @@ class RecordedDialog:
     def said(self, number: int, token: str, participant: str) -> tuple[Message, ...]:
         """Return the messages that a participant wrote in a turn."""
         return tuple(
-            it
-            for it in self.messages
-            if it.turn_number == number and it.token_id == token and it.speaker == participant
+            message
+            for message in self.messages
+            if message.turn_number == number and message.token_id == token and message.speaker == participant
         )
 
 
@@ -112,5 +112,5 @@ class RecordedSession:
     @property
     def by_number(self) -> dict[int, RecordedTurn]:
         """Return the records of the written turns by number."""
-        found = (self.records.get(it.token) for it in self.timeline.closed)
-        return {it.number: it for it in found if it is not None}
+        records = (self.records.get(closed_turn.token) for closed_turn in self.timeline.closed)
+        return {record.number: record for record in records if record is not None}

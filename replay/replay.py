@@ -94,10 +94,10 @@ class SessionReplay:
         return ReplayResult(
             session_id=self._session.facts.session_id,
             turns=len(closed),
-            run_again=tuple(number for number, it in replayed.items() if it.has_run),
-            taken=tuple(number for number, it in replayed.items() if not it.has_run),
-            requests=sum(it.requests for it in replayed.values()),
-            tool_calls=sum(it.tool_calls for it in replayed.values()),
+            run_again=tuple(number for number, replayed_turn in replayed.items() if replayed_turn.has_run),
+            taken=tuple(number for number, replayed_turn in replayed.items() if not replayed_turn.has_run),
+            requests=sum(replayed_turn.requests for replayed_turn in replayed.values()),
+            tool_calls=sum(replayed_turn.tool_calls for replayed_turn in replayed.values()),
             plan_compared=compares_plan,
         )
 
@@ -121,8 +121,8 @@ class SessionReplay:
         if record is not None:
             return record.result
         facts, planned = self._session.facts, self._plans.open[turn.number]
-        said = self._session.dialog.said(turn.number, turn.token, turn.participant)
-        drafts = tuple(DraftMessage(content=it.content, role=it.role) for it in said[-1:])
+        messages = self._session.dialog.said(turn.number, turn.token, turn.participant)
+        drafts = tuple(DraftMessage(content=message.content, role=message.role) for message in messages[-1:])
         outcome = TurnOutcome(messages=drafts)
         read = read_directives(_plain_context(facts, planned, turn.number), outcome)
         builder = MessageBuilder(facts, planned, turn.number, turn.token, fence=0)
@@ -135,7 +135,7 @@ class SessionReplay:
         if not state.is_final or _is_from_outside(state):
             return
         if finish is None:
-            following = ", ".join(it.participant for it in self._plans.open.values()) or "nothing"
+            following = ", ".join(turn.participant for turn in self._plans.open.values()) or "nothing"
             self._refuse(number, "", [value_difference("the plan", f"end: {reason}", f"turn of {following}")])
         elif finish.reason != reason:
             self._refuse(number, "", [value_difference("reason of the end", reason, finish.reason)])
@@ -145,7 +145,7 @@ def _is_from_outside(state: SessionState) -> bool:
     reason = state.reason or ""
     if state.status.value == "cancelled" and reason not in _OWN_CANCELS:
         return True
-    return any(it in reason for it in _OUTSIDE_REASONS)
+    return any(outside_reason in reason for outside_reason in _OUTSIDE_REASONS)
 
 
 def _plain_context(facts: SessionFacts, planned: PlannedTurn, number: int) -> TurnContext:
@@ -183,8 +183,8 @@ def replay_job(
     session = _read_session(job, reader)
     for name in rerun:
         if name not in session.facts.roster:
-            known = ", ".join(session.facts.roster)
-            raise InvalidInput("rerun", name, f"must be the id of a participant: {known}")
+            participant_ids = ", ".join(session.facts.roster)
+            raise InvalidInput("rerun", name, f"must be the id of a participant: {participant_ids}")
     runner = AgentRunner(secrets=secrets)
     try:
         turns = TurnReplay(
@@ -217,19 +217,19 @@ def _read_session(job: ReadableJob, reader: ArchiveReader | None) -> RecordedSes
         dialog=RecordedDialog(messages),
         records=_read_records(job, reader),
         start=start_of(job),
-        has_other_roster=any(it.event_type == "roster.changed" for it in journal),
+        has_other_roster=any(event.event_type == "roster.changed" for event in journal),
     )
 
 
 def _read_records(job: ReadableJob, reader: ArchiveReader | None) -> dict[str, RecordedTurn]:
     """Return the records by token: those in Redis, and those that the archive has."""
-    found: dict[str, str] = {}
+    records: dict[str, str] = {}
     if job.is_live:
-        found |= RecordingStore(connections_of(job).redis).read_all(job.id)
+        records |= RecordingStore(connections_of(job).redis).read_all(job.id)
     if reader is not None:
         with suppress(SessionNotFound):  # it is not archived yet
-            found |= reader.records(job.id)
+            records |= reader.records(job.id)
     return {
         token: read_stored(RecordedTurn, text, session_id=job.id, part="the record of a turn")
-        for token, text in found.items()
+        for token, text in records.items()
     }

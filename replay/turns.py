@@ -70,7 +70,7 @@ class TurnReplay:
 
     def replay(self, record: RecordedTurn) -> ReplayedTurn:
         """Run the agent of a turn again, if it can be, and compare its calls and its answers with the record."""
-        asks = [it for it in record.asks if it.outcome is not None]
+        asks = [ask for ask in record.asks if ask.outcome is not None]
         if not asks:
             return ReplayedTurn()
         try:
@@ -78,7 +78,7 @@ class TurnReplay:
         except (InvalidInput, AgentError) as error:
             return ReplayedTurn(differences=(f"agent {record.binding.agent!r}: {error}",))
         uses_services = hasattr(agent, "speak_with_services")
-        requests = sum(len(it.requests) for it in asks)
+        requests = sum(len(ask.requests) for ask in asks)
         if requests and not uses_services:
             line = value_difference(f"model requests of agent {record.binding.agent!r}", requests, 0)
             return ReplayedTurn(differences=(line,))
@@ -113,10 +113,12 @@ class TurnReplay:
                 attachments=self.attachments,
             )
             outcome = read_directives(context, running.result())
-            found = calls.differences or calls.missing_calls() or self._outcome_differences(ask, outcome)
+            differences = (
+                calls.differences or calls.missing_calls() or self._outcome_differences(ask, outcome)
+            )
         except AgentError as error:
-            found = calls.differences or (f"the agent failed: {error}",)
-        return ReplayedTurn(True, calls.answered_requests, calls.answered_tool_calls, found)
+            differences = calls.differences or (f"the agent failed: {error}",)
+        return ReplayedTurn(True, calls.answered_requests, calls.answered_tool_calls, differences)
 
     def _outcome_differences(self, ask: RecordedAsk, outcome: TurnOutcome) -> tuple[str, ...]:
         data = outcome.model_dump(mode="json", exclude_defaults=True)

@@ -40,7 +40,11 @@ def carry_findings(run: ReviewRun, previous: Iterable[Finding], *, models: Set[s
         before.setdefault(finding.path, []).append(finding)
 
     def carry(result: ItemResult) -> ItemResult:
-        left = [it for it in before.get(result.item.path, ()) if not was_shown(it, result.item, models)]
+        left = [
+            earlier
+            for earlier in before.get(result.item.path, ())
+            if not was_shown(earlier, result.item, models)
+        ]
         return result.model_copy(update={"findings": tuple(dict.fromkeys([*result.findings, *left]))})
 
     return run.model_copy(update={"results": tuple(map(carry, run.results))})
@@ -64,9 +68,9 @@ def compare_run(
     lines are not gone, and stay in its result.
     """
     before = tuple(_follow_renames(run, previous))
-    items = {it.item.path: it.item for it in run.results}
-    reviewed = {it.item.path for it in run.results if it.state in _REVIEWED_STATES}
-    unread = items.keys() | {it.path for it in run.skipped}
+    items = {result.item.path: result.item for result in run.results}
+    reviewed = {result.item.path for result in run.results if result.state in _REVIEWED_STATES}
+    unread = items.keys() | {item.path for item in run.skipped}
 
     def was_looked_at(finding: Finding) -> bool:
         path = finding.path
@@ -74,17 +78,21 @@ def compare_run(
             return is_whole and path not in unread
         return was_shown(finding, items[path], models)
 
-    found = merge_findings(finding for it in run.results for finding in it.findings)
-    compared = with_status(found, previous=merge_findings(before), was_looked_at=was_looked_at, models=models)
+    findings = merge_findings(finding for result in run.results for finding in result.findings)
+    compared = with_status(
+        findings, previous=merge_findings(before), was_looked_at=was_looked_at, models=models
+    )
     kept = tuple(
-        it for it in compared if it.status == FindingStatus.GONE or is_in_changes(it, items.get(it.path))
+        finding
+        for finding in compared
+        if finding.status == FindingStatus.GONE or is_in_changes(finding, items.get(finding.path))
     )
     return carry_findings(run, before, models=models).model_copy(update={"findings": kept})
 
 
 def _follow_renames(run: ReviewRun, previous: Iterable[Finding]) -> Iterator[Finding]:
     """Yield earlier findings at the present paths of their files."""
-    now = {it.item.renamed_from: it.item.path for it in run.results if it.item.renamed_from}
+    now = {result.item.renamed_from: result.item.path for result in run.results if result.item.renamed_from}
     for finding in previous:
         path = now.get(finding.path)
         yield finding if path is None else finding.model_copy(update={"path": path})
@@ -102,19 +110,28 @@ def with_status(
     A finding of `models` (participants) without a match may be an earlier one in other words.
     """
     # A finding that was suppressed is new when its comment is removed, and not gone when it is.
-    before = [it for it in previous if it.status != FindingStatus.GONE and it.suppression is None]
-    known = Counter(it.fingerprint for it in before)
-    marked = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]
-    unmatched = _Unmatched(before, known, prefer=was_looked_at)
-    current = [it if it.status is FindingStatus.STILL else _match(it, unmatched, models) for it in marked]
+    before = [
+        finding
+        for finding in previous
+        if finding.status != FindingStatus.GONE and finding.suppression is None
+    ]
+    fingerprints = Counter(finding.fingerprint for finding in before)
+    marked = [_mark_new_or_still(finding, fingerprints) for finding in sorted(findings, key=place_key)]
+    unmatched = _Unmatched(before, fingerprints, prefer=was_looked_at)
+    current = [
+        finding if finding.status is FindingStatus.STILL else _match(finding, unmatched, models)
+        for finding in marked
+    ]
     gone = (
-        it.model_copy(update={"status": FindingStatus.GONE}) for it in unmatched.left if was_looked_at(it)
+        finding.model_copy(update={"status": FindingStatus.GONE})
+        for finding in unmatched.left
+        if was_looked_at(finding)
     )
     return tuple(sorted([*current, *gone], key=place_key))
 
 
-def _mark_new_or_still(finding: Finding, known: Counter[str]) -> Finding:
-    status = FindingStatus.STILL if take_known(known, finding) else FindingStatus.NEW
+def _mark_new_or_still(finding: Finding, fingerprints: Counter[str]) -> Finding:
+    status = FindingStatus.STILL if take_known(fingerprints, finding) else FindingStatus.NEW
     if finding.suppression is not None:
         status = FindingStatus.SUPPRESSED
     return finding.model_copy(update={"status": status})
@@ -132,17 +149,17 @@ class _Unmatched:
     """Earlier findings without a finding of the same fingerprint now."""
 
     def __init__(
-        self, before: Iterable[Finding], known: Counter[str], *, prefer: Callable[[Finding], bool]
+        self, before: Iterable[Finding], fingerprints: Counter[str], *, prefer: Callable[[Finding], bool]
     ) -> None:
         # Of equal findings, those that were looked at are left, and of these the last.
         last_first = sorted(before, key=place_key, reverse=True)
         ordered = sorted(last_first, key=prefer, reverse=True)
-        self.left = [it for it in ordered if take_known(known, it)]
+        self.left = [finding for finding in ordered if take_known(fingerprints, finding)]
 
     def take_rephrased(self, finding: Finding, models: Set[str]) -> bool:
         """Remove the first finding of a model that says the same; return whether there is one."""
-        for number, it in enumerate(self.left):
-            if not models.isdisjoint(it.agents) and is_rephrased(finding, it):
+        for number, earlier in enumerate(self.left):
+            if not models.isdisjoint(earlier.agents) and is_rephrased(finding, earlier):
                 del self.left[number]
                 return True
         return False

@@ -44,7 +44,7 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     by_path: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_path[finding.path].append(finding)
-    return tuple(it for path in sorted(by_path) for it in _merge_path(by_path[path]))
+    return tuple(finding for path in sorted(by_path) for finding in _merge_path(by_path[path]))
 
 
 def place_key(finding: Finding) -> tuple[str, int, int, str, str]:
@@ -94,26 +94,35 @@ class _Group:
                 return 3.0
             if not self._has_same_cause_elsewhere(finding):
                 return 0.0
-        near = (it for it in self._findings if _distance(finding, it) <= _ADJACENT)
-        return max((_likeness(finding, it) for it in near), default=0.0)
+        near = (other for other in self._findings if _distance(finding, other) <= _ADJACENT)
+        return max((_likeness(finding, other) for other in near), default=0.0)
 
     def _has_same_cause_elsewhere(self, finding: Finding) -> bool:
         """Return whether the finding's reviewer has reported only other rules of the same cause here."""
-        mine = [it for it in self._findings if not set(it.agents).isdisjoint(finding.agents)]
-        return all(it.rule != finding.rule and is_same_cause(it.rule, finding.rule) for it in mine)
+        mine = [other for other in self._findings if not set(other.agents).isdisjoint(finding.agents)]
+        return all(other.rule != finding.rule and is_same_cause(other.rule, finding.rule) for other in mine)
 
     def merge(self) -> Finding:
         """Merge the findings into one."""
-        best = min(self._findings, key=lambda it: (-it.confidence, -it.severity.rank, place_key(it)))
-        rules = {rule for it in self._findings for rule in (it.rule, *it.aliases)} - {best.rule}
-        suggestions = (it.suggestion for it in self._findings if it.suggestion)
+        best = min(
+            self._findings,
+            key=lambda finding: (-finding.confidence, -finding.severity.rank, place_key(finding)),
+        )
+        rules = {rule for finding in self._findings for rule in (finding.rule, *finding.aliases)} - {
+            best.rule
+        }
+        suggestions = (finding.suggestion for finding in self._findings if finding.suggestion)
         return best.model_copy(
             update={
                 "agents": tuple(sorted(self._agents)),
                 "aliases": tuple(sorted(rules)),
-                "severity": max((it.severity for it in self._findings), key=lambda it: it.rank),
+                "severity": max(
+                    (finding.severity for finding in self._findings), key=lambda severity: severity.rank
+                ),
                 "suggestion": best.suggestion or next(suggestions, ""),
-                "suppression": next((it.suppression for it in self._findings if it.suppression), None),
+                "suppression": next(
+                    (finding.suppression for finding in self._findings if finding.suppression), None
+                ),
             }
         )
 
@@ -201,22 +210,22 @@ def baseline_of(findings: Iterable[Finding]) -> str:
 
     Gone findings, and those that a comment suppresses, are left out.
     """
-    known = [
-        it
-        for it in sorted(findings, key=place_key)
-        if it.status != FindingStatus.GONE and it.suppression is None
+    counted = [
+        finding
+        for finding in sorted(findings, key=place_key)
+        if finding.status != FindingStatus.GONE and finding.suppression is None
     ]
-    counts = Counter(it.fingerprint for it in known)
-    first = {it.fingerprint: it for it in reversed(known)}
+    counts = Counter(finding.fingerprint for finding in counted)
+    first = {finding.fingerprint: finding for finding in reversed(counted)}
     entries = [
         {
             "fingerprint": fingerprint,
-            "path": it.path,
-            "rule": it.rule,
-            "message": it.message,
+            "path": finding.path,
+            "rule": finding.rule,
+            "message": finding.message,
             "count": counts[fingerprint],
         }
-        for fingerprint, it in sorted(first.items(), key=lambda pair: place_key(pair[1]))
+        for fingerprint, finding in sorted(first.items(), key=lambda pair: place_key(pair[1]))
     ]
     return json.dumps({"version": 1, "findings": entries}, indent=2, ensure_ascii=False) + "\n"
 
@@ -225,10 +234,10 @@ def with_baseline(run: ReviewRun, baseline: Baseline) -> ReviewRun:
     """Return the run with the findings of the baseline suppressed, new or not."""
     left = Counter(baseline)
     findings = (
-        it.model_copy(update={"status": FindingStatus.SUPPRESSED})
-        if it.is_open and take_known(left, it)
-        else it
-        for it in sorted(run.findings, key=place_key)
+        finding.model_copy(update={"status": FindingStatus.SUPPRESSED})
+        if finding.is_open and take_known(left, finding)
+        else finding
+        for finding in sorted(run.findings, key=place_key)
     )
     return run.model_copy(update={"findings": tuple(findings)})
 

@@ -37,14 +37,16 @@ _Key = tuple[int, str]
 def review_page(context: ReviewContext, *, limit: int, after: str | None = None) -> ResultPage[ListedReview]:
     """Return reviews after a cursor, newest first; without Redis archived ones, without an archive live ones only."""
     last = None if after is None else _read_cursor(after)
-    found = _archived(context, limit + _EXTRA, last)
-    known = {it.id for _, it in found}
+    pairs = _archived(context, limit + _EXTRA, last)
+    archived_ids = {review.id for _, review in pairs}
     with suppress(StateError, RedisError):
-        found += [pair for pair in _live(context, limit + _EXTRA, last) if pair[1].id not in known]
-    later = sorted((it for it in found if last is None or it[0] < last), key=itemgetter(0), reverse=True)
+        pairs += [pair for pair in _live(context, limit + _EXTRA, last) if pair[1].id not in archived_ids]
+    later = sorted(
+        (pair for pair in pairs if last is None or pair[0] < last), key=itemgetter(0), reverse=True
+    )
     page = later[:limit]
     cursor = encode_cursor(*page[-1][0]) if len(later) > limit else None
-    return ResultPage(tuple(it for _, it in page), cursor)
+    return ResultPage(tuple(review for _, review in page), cursor)
 
 
 def _read_cursor(cursor: str) -> _Key:
@@ -57,11 +59,11 @@ def _archived(context: ReviewContext, limit: int, last: _Key | None) -> list[tup
     if archive is None or archive.open_reader() is None:
         return []
     runs = review_reader(archive).listed(min(limit, MAX_PAGE_SIZE), until_ms=last and last[0])
-    return [((at_ms, it.id), it) for at_ms, it in runs]
+    return [((at_ms, review.id), review) for at_ms, review in runs]
 
 
 def _live(context: ReviewContext, limit: int, last: _Key | None) -> list[tuple[_Key, ListedReview]]:
-    found, expired = [], list[str]()
+    pairs, expired = [], list[str]()
     for batch_id, listed_ms in context.index.listed(limit, until_ms=None if last is None else last[0]):
         try:
             row = read_record("review", batch_id, partial(_of_batch, context, batch_id))
@@ -72,9 +74,9 @@ def _live(context: ReviewContext, limit: int, last: _Key | None) -> list[tuple[_
             row = ListedReview(
                 batch_id, "", "", UNREADABLE, timestamp_from_ms(listed_ms), items={}, findings={}
             )
-        found.append(((listed_ms, batch_id), row))
+        pairs.append(((listed_ms, batch_id), row))
     context.index.unlist(expired)
-    return found
+    return pairs
 
 
 def _of_batch(context: ReviewContext, batch_id: str) -> ListedReview:

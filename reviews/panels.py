@@ -62,7 +62,10 @@ def panel_sha(
     identities of agents that run programs, by name.
     """
     names = {"symposia", *(program for agent in panel.agents for program in _PROGRAMS.get(agent, ()))}
-    models = (f"{seat}: {it.model} {it.identity} {it.context_tokens}" for seat, it in readers.items())
+    models = (
+        f"{seat}: {reader.model} {reader.identity} {reader.context_tokens}"
+        for seat, reader in readers.items()
+    )
     identities = (f"{agent}: {programs[agent]}" for agent in panel.agents if agent in programs)
     return panel.sha(*(f"{name} {_version(name)}" for name in names), *models, *identities)
 
@@ -136,4 +139,4 @@ def project_settings(panel: Panel, root: Path, config: Sequence[str | Path] | No
     files = list(list_files(root))
     if config is None:
         return read_project_settings(root, files)
-    return read_given_settings([Path(it) for it in config], files)
+    return read_given_settings([Path(path) for path in config], files)

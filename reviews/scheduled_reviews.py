@@ -94,8 +94,8 @@ class ScheduledReview:
         name = review.root or ""
         root = self._roots.get(name)
         if root is None:
-            known = ", ".join(sorted(self._roots)) or "there is none"
-            raise InvalidInput("root", name, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {known}")
+            names = ", ".join(sorted(self._roots)) or "there is none"
+            raise InvalidInput("root", name, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {names}")
         repository = Repository.find(root)
         chosen = FileSelection(
             include=review.include,

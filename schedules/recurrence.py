@@ -37,7 +37,7 @@ _SHORT = {
     "@monthly": "0 0 1 * *",
     "@yearly": "0 0 1 1 *",
 }
-_LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _PART = re.compile(
     r"(?P<all>\*)(?:/(?P<every>\d{1,2}))?|(?P<first>\w{1,3})(?:-(?P<last>\w{1,3})(?:/(?P<step>\d{1,2}))?)?",
     re.ASCII,
@@ -122,9 +122,9 @@ class Crontab:
             rule = f"must have five fields (minute hour day month weekday), or be one of {', '.join(_SHORT)}"
             raise InvalidInput("", text, rule)
         minutes, hours, days, months, weekdays = (
-            it.read(part) for it, part in zip(_FIELDS, parts, strict=True)
+            field.read(part) for field, part in zip(_FIELDS, parts, strict=True)
         )
-        found = cls(
+        crontab = cls(
             minutes=tuple(sorted(minutes)),
             hours=tuple(sorted(hours)),
             days=days,
@@ -134,26 +134,34 @@ class Crontab:
             any_day=parts[2].startswith("*"),
             any_weekday=parts[4].startswith("*"),
         )
-        if found.any_weekday and min(days) > max(_LONGEST_MONTH[month - 1] for month in months):
+        if crontab.any_weekday and min(days) > max(_MONTH_DAYS[month - 1] for month in months):
             raise InvalidInput("", text, "never matches: none of its months has such a day")
-        return found
+        return crontab
 
     def after(self, moment: datetime, zone: ZoneInfo) -> datetime:
         """Return the first matching time after `moment`."""
         day = moment.astimezone(zone).date() - _DAY
         for number in range(_SEARCHED_DAYS):
-            found = [it for it in self._moments_on_day(day + number * _DAY, zone) if it > moment]
-            if found:
-                return min(found)
+            matches = [
+                candidate
+                for candidate in self._moments_on_day(day + number * _DAY, zone)
+                if candidate > moment
+            ]
+            if matches:
+                return min(matches)
         raise AssertionError("a valid cron expression has no match within eight years (bug in Symposia)")
 
     def until(self, moment: datetime, zone: ZoneInfo) -> datetime:
         """Return the last matching time at or before `moment`."""
         day = moment.astimezone(zone).date() + _DAY
         for number in range(_SEARCHED_DAYS):
-            found = [it for it in self._moments_on_day(day - number * _DAY, zone) if it <= moment]
-            if found:
-                return max(found)
+            matches = [
+                candidate
+                for candidate in self._moments_on_day(day - number * _DAY, zone)
+                if candidate <= moment
+            ]
+            if matches:
+                return max(matches)
         raise AssertionError("a valid cron expression has no match within eight years (bug in Symposia)")
 
     def _moments_on_day(self, day: date, zone: ZoneInfo) -> Iterator[datetime]:
@@ -183,7 +191,7 @@ class Crontab:
 
 
 #: Seconds between two times that are due, at most: a leap year.
-MOST_SECONDS = 366 * 86_400
+MAX_SECONDS = 366 * 86_400
 
 
 def _known_zone(name: str) -> str:
@@ -215,7 +223,7 @@ class Recurrence(ProtocolObject):
     #: Five fields, or a word such as `@daily`.
     cron: Annotated[str, Field(max_length=200), AfterValidator(_readable)] | None = None
     #: Seconds; also read from `15m` or `1h30m`.
-    every: Annotated[int, BeforeValidator(read_span), Field(ge=1, le=MOST_SECONDS)] | None = None
+    every: Annotated[int, BeforeValidator(read_span), Field(ge=1, le=MAX_SECONDS)] | None = None
     #: The zone of the crontab, and the one in which times are shown.
     zone: Annotated[str, Field(max_length=64), AfterValidator(_known_zone)] = "UTC"
 

@@ -170,7 +170,7 @@ class Schedules:
             InvalidInput: There are too many.
             RedisUnavailable: The call may be repeated.
         """
-        wanted = {it.name: it for it in schedules}
+        wanted = {schedule.name: schedule for schedule in schedules}
         for schedule in wanted.values():
             self._store.put(schedule, mode="sync", source=FROM_SETTINGS)
         for name in self._store.names():
@@ -201,11 +201,11 @@ class Schedules:
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        found = []
-        for name in [it for it in self._store.names() if it > after][:limit]:
+        entries = []
+        for name in [name for name in self._store.names() if name > after][:limit]:
             with suppress(ScheduleNotFound):  # removed at the same time
-                found.append(read_record("schedule", name, partial(self.get, name)))
-        return [it for it in found if not isinstance(it, Unreadable)]
+                entries.append(read_record("schedule", name, partial(self.get, name)))
+        return [entry for entry in entries if not isinstance(entry, Unreadable)]
 
     def get(self, name: str) -> ScheduleEntry:
         """Return one schedule.
@@ -343,15 +343,15 @@ def check_names(schedule: Schedule, workers: WorkerPresence) -> None:
         offered = workers.offered("roots")
         _check("review.root", review.root, offered, "a root of the workers (SYMPOSIA_REVIEW_ROOTS)")
     _check("review.panel", review.panel, workers.offered("panels"), "a panel of the workers")
-    known = workers.known_agents()
-    if review.model is not None and known and review.model not in known:
-        raise UnknownAgent(review.model, known=known, field="review.model")
+    known_agents = workers.known_agents()
+    if review.model is not None and known_agents and review.model not in known_agents:
+        raise UnknownAgent(review.model, known=known_agents, field="review.model")
 
 
 def _check(field: str, name: str, offered: Collection[str] | None, what: str) -> None:
     if offered is None or name in offered:
         return
-    known = nearest_names(name, offered) or "none is configured"
+    nearest = nearest_names(name, offered) or "none is configured"
     raise InvalidInput(
-        field, name, f"must be {what}: {known}; after a change of the settings, restart the workers"
+        field, name, f"must be {what}: {nearest}; after a change of the settings, restart the workers"
     )

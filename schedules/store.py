@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 #: Celery task that a beat sends; its only argument is the name of the schedule.
 SCHEDULE_RUN_TASK = "symposia.occurrence"
 #: Maximum numbers of schedules, of queued runs, and of records of each schedule.
-MOST_SCHEDULES, MOST_QUEUED, MOST_KEPT = 1_000, 100, 1_000
+MAX_SCHEDULES, MAX_QUEUED, MAX_KEPT = 1_000, 100, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class ScheduleStore:
             "origin_ms": origin_ms,
             "mode": mode,
             "score": ms_from_moment(first) // 1000,
-            "most": MOST_SCHEDULES,
+            "most": MAX_SCHEDULES,
             "format": FORMATS["schedule"],
         }
         word = self._run("schedules/put", schedule.name, args)
@@ -114,7 +114,7 @@ class ScheduleStore:
                 "is already used by another schedule; replace it explicitly or choose another name",
             )
         if word == "full":
-            raise InvalidInput("name", schedule.name, f"exceeds the limit of {MOST_SCHEDULES} schedules")
+            raise InvalidInput("name", schedule.name, f"exceeds the limit of {MAX_SCHEDULES} schedules")
         return word
 
     def pause(self, name: str, *, paused: bool) -> None:
@@ -178,8 +178,8 @@ class ScheduleStore:
             "due_ms": due_ms,
             "by_hand": "1" if by_hand else "",
             "overlap": overlap,
-            "most_queued": MOST_QUEUED,
-            "most_kept": MOST_KEPT,
+            "most_queued": MAX_QUEUED,
+            "most_kept": MAX_KEPT,
         }
         return self._run("schedules/claim", name, args)
 
@@ -203,7 +203,7 @@ class ScheduleStore:
         args: dict[str, ScriptValue] = {
             "id": record.id,
             "record": record.model_dump_json(),
-            "most_kept": MOST_KEPT,
+            "most_kept": MAX_KEPT,
         }
         return self._run("schedules/end_run", name, args)
 
@@ -213,7 +213,7 @@ class ScheduleStore:
 
     def _run(self, verb: str, name: str, args: Mapping[str, ScriptValue]) -> str:
         keys = schedule_keys(name)
-        return str(call_script(self._client, verb, [keys[it] for it in load_script(verb).keys], args)[0])
+        return str(call_script(self._client, verb, [keys[key] for key in load_script(verb).keys], args)[0])
 
 
 def definition_of(schedule: Schedule, origin_ms: int) -> str:

@@ -84,7 +84,7 @@ def watch(
     Raises:
         SessionNotFound: The session does not exist or has expired.
     """
-    words = _DialogReader(StreamReader(client), session_id)
+    dialog_reader = _DialogReader(StreamReader(client), session_id)
     draft_progress = _OpenGrants()
     cursors: dict[_Watched, str] = {"events": "0", "journal": "0", **({"tools": "0"} if deltas else {})}
     presence = ListenerRegistration(client, session_id)
@@ -99,13 +99,13 @@ def watch(
             if entry.stream == "tools":
                 yield read_stored(ToolEvent, entry.text, session_id=session_id, part="tools")
                 continue
-            moment = _make_update(entry, words)
+            moment = _make_update(entry, dialog_reader)
             ended = ended or moment.event.event_type == MAPEventType.SESSION_COMPLETED
             yield moment
             yield from draft_progress.process_update(moment)
-        said = (entry.text for entry in entries if entry.stream == "deltas")
+        texts = (entry.text for entry in entries if entry.stream == "deltas")
         yield from draft_progress.filter_deltas(
-            read_stored(Delta, it, session_id=session_id, part="deltas") for it in said
+            read_stored(Delta, text, session_id=session_id, part="deltas") for text in texts
         )
         if deltas and len(entries) < PAGE:
             # The events show which turns are running, so live text is read only after all past events.
@@ -123,9 +123,9 @@ def replay(streams: StreamReader, session_id: str) -> Iterator[SessionUpdate]:
     Raises:
         SessionNotFound: There is no such session.
     """
-    words = _DialogReader(streams, session_id)
+    dialog_reader = _DialogReader(streams, session_id)
     for entry in merge(_recorded(streams, session_id, "events"), _recorded(streams, session_id, "journal")):
-        yield _make_update(entry, words)
+        yield _make_update(entry, dialog_reader)
 
 
 def _recorded(
@@ -186,12 +186,12 @@ def _read(client: Redis, session_id: str, cursors: dict[_Watched, str], idle_ms:
     keys = {stream: session_key(session_id, stream) for stream in cursors}
     positions: dict[str, str] = {keys[stream]: at for stream, at in cursors.items()}
     batches = read_batches(client.xread(positions, count=PAGE, block=idle_ms))  # type: ignore[arg-type]
-    found = []
+    entries = []
     for stream, key in keys.items():
         for entry_id, text in batches.get(key, ()):
-            found.append(_entry(stream, entry_id, text))
+            entries.append(_entry(stream, entry_id, text))
             cursors[stream] = entry_id
-    return sorted(found)
+    return sorted(entries)
 
 
 def _entry(stream: _Watched, entry_id: str, text: str) -> _Entry:
@@ -199,19 +199,19 @@ def _entry(stream: _Watched, entry_id: str, text: str) -> _Entry:
     return _Entry(int(at_ms), int(counter), stream, text)
 
 
-def _make_update(entry: _Entry, words: _DialogReader) -> SessionUpdate:
+def _make_update(entry: _Entry, dialog_reader: _DialogReader) -> SessionUpdate:
     if entry.stream == "journal":
-        note = read_stored(Event, entry.text, session_id=words.session_id, part="journal")
-        return SessionUpdate(note, words.take_messages(None) if note.event_type == _POSTED else ())
-    event = read_stored(MapEvent, entry.text, session_id=words.session_id, part="events")
+        note = read_stored(Event, entry.text, session_id=dialog_reader.session_id, part="journal")
+        return SessionUpdate(note, dialog_reader.take_messages(None) if note.event_type == _POSTED else ())
+    event = read_stored(MapEvent, entry.text, session_id=dialog_reader.session_id, part="events")
     if event.event_type not in _SPOKEN:
         return SessionUpdate(event)
     token = _token(event)
     return SessionUpdate(
         event,
-        words.take_messages(token)
+        dialog_reader.take_messages(token)
         if token is None
-        else (*words.take_messages(token), *words.take_messages(None)),
+        else (*dialog_reader.take_messages(token), *dialog_reader.take_messages(None)),
     )
 
 
@@ -262,16 +262,16 @@ class Follower:
     def feed(self, answer: Any) -> list[Entry]:
         """Process one XREAD answer; return the new entries of the followed stream."""
         batches = read_batches(answer)
-        found: dict[Stream, list[Entry]] = {}
+        new_entries: dict[Stream, list[Entry]] = {}
         for stream in self._cursors:
             entries = batches.get(session_key(self._session_id, stream), [])
             if entries:
                 self._cursors[stream] = entries[-1][0]
-            found[stream] = entries
+            new_entries[stream] = entries
         # Only a read that starts after the end is known is certain to return the last entry.
-        self.done = self._ended and len(found[self._stream]) < PAGE
-        self._ended = self._ended or any(END_MARK in text for _, text in found["events"])
-        return found[self._stream]
+        self.done = self._ended and len(new_entries[self._stream]) < PAGE
+        self._ended = self._ended or any(END_MARK in text for _, text in new_entries["events"])
+        return new_entries[self._stream]
 
 
 def follow(

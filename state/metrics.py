@@ -86,5 +86,5 @@ class MetricCounts:
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        found = cast("dict[str, str]", self._client.hgetall(METRICS))
-        return {field: int(amount) for field, amount in found.items()}
+        counts = cast("dict[str, str]", self._client.hgetall(METRICS))
+        return {field: int(amount) for field, amount in counts.items()}

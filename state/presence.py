@@ -94,14 +94,14 @@ class WorkerPresence:
         """
         now = server_ms(self._client)
         offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
-        described = {agent: it.model_dump(mode="json") for agent, it in sorted((models or {}).items())}
-        known = KnownAgents.read(agents)
+        described = {agent: model.model_dump(mode="json") for agent, model in sorted((models or {}).items())}
+        known_agents = KnownAgents.read(agents)
         entry = {
             "at": now,
-            "agents": sorted(known),
-            "people": sorted(known.people),
-            "built_in": sorted(known.built_in),
-            "unpriced": sorted(known.unpriced),
+            "agents": sorted(known_agents),
+            "people": sorted(known_agents.people),
+            "built_in": sorted(known_agents.built_in),
+            "unpriced": sorted(known_agents.unpriced),
             "offers": offered,
             "models": described,
             "programs": dict(programs or {}),
@@ -141,19 +141,19 @@ class WorkerPresence:
 
         Any worker may get a turn, so the identity is that of all announcements together.
         """
-        found: dict[str, list[ReaderModel]] = {}
+        models_by_agent: dict[str, list[ReaderModel]] = {}
         for worker in self.list_alive():
             for agent, model in worker.models.items():
-                found.setdefault(agent, []).append(model)
-        return {agent: _smallest(models) for agent, models in found.items()}
+                models_by_agent.setdefault(agent, []).append(model)
+        return {agent: _smallest(models) for agent, models in models_by_agent.items()}
 
     def program_identities(self) -> dict[str, str]:
         """Return the identities of the agents of the live workers that run programs, of all announcements together."""
-        found: dict[str, set[str]] = {}
+        identities_by_agent: dict[str, set[str]] = {}
         for worker in self.list_alive():
             for agent, identity in worker.programs.items():
-                found.setdefault(agent, set()).add(identity)
-        return {agent: " ".join(sorted(identities)) for agent, identities in found.items()}
+                identities_by_agent.setdefault(agent, set()).add(identity)
+        return {agent: " ".join(sorted(identities)) for agent, identities in identities_by_agent.items()}
 
     def offered(self, kind: str) -> frozenset[str] | None:
         """Return the names of a kind that every worker offers; None: no live worker announces such names."""
@@ -175,14 +175,14 @@ class WorkerPresence:
         return parse_entries(cast("dict[str, str]", self._client.hgetall(WORKERS)), now_ms)
 
 
-def parse_entries(known: Mapping[str, str], now_ms: int) -> list[WorkerEntry]:
+def parse_entries(raw_entries: Mapping[str, str], now_ms: int) -> list[WorkerEntry]:
     """Return the announcements of a hash, by name of the worker; those of other releases are left out.
 
     Args:
-        known: The hash `WORKERS`.
+        raw_entries: The hash `WORKERS`.
         now_ms: The time by the server's clock.
     """
-    entries = (_entry(name, raw, now_ms) for name, raw in sorted(known.items()))
+    entries = (_entry(name, raw, now_ms) for name, raw in sorted(raw_entries.items()))
     return [entry for entry in entries if entry is not None]
 
 
@@ -192,20 +192,24 @@ def all_agents(workers: Iterable[WorkerEntry]) -> KnownAgents:
 
 
 def _smallest(models: Sequence[ReaderModel]) -> ReaderModel:
-    smallest = min(models, key=lambda it: it.context_tokens)
-    return smallest.model_copy(update={"identity": " ".join(sorted({it.identity for it in models}))})
+    smallest = min(models, key=lambda model: model.context_tokens)
+    return smallest.model_copy(update={"identity": " ".join(sorted({model.identity for model in models}))})
 
 
 def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
     """Return the announcement of a worker; None: it has the format of another release."""
     try:
         data = json.loads(raw)
-        named = {it: [str(name) for name in data.get(it, ())] for it in ("people", "built_in", "unpriced")}
+        named = {
+            field: [str(name) for name in data.get(field, ())] for field in ("people", "built_in", "unpriced")
+        }
         agents = KnownAgents(map(str, data["agents"]), **named)
         offers = {kind: tuple(map(str, names)) for kind, names in data.get("offers", {}).items()}
-        models = {agent: ReaderModel.model_validate(it) for agent, it in data.get("models", {}).items()}
-        idle_ms, taken = (None if data.get(it) is None else int(data[it]) for it in ("idle_ms", "taken"))
-        programs = {agent: str(it) for agent, it in data.get("programs", {}).items()}
+        models = {agent: ReaderModel.model_validate(model) for agent, model in data.get("models", {}).items()}
+        idle_ms, taken = (
+            None if data.get(field) is None else int(data[field]) for field in ("idle_ms", "taken")
+        )
+        programs = {agent: str(identity) for agent, identity in data.get("programs", {}).items()}
         process, route = str(data.get("process", "")), _route(data.get("route") or {})
         age_ms = now_ms - int(data["at"])
         return WorkerEntry(name, agents, age_ms, offers, models, programs, idle_ms, taken, process, route)
@@ -233,7 +237,7 @@ class BeatPresence:
         heard, now_ms = self._heard()
         self._client.hset(BEATS, name, now_ms)
         self._client.pexpire(BEATS, 10 * BEAT_SILENT_MS)
-        if gone := [it for it, at_ms in heard.items() if now_ms - at_ms > BEAT_SILENT_MS]:
+        if gone := [name for name, at_ms in heard.items() if now_ms - at_ms > BEAT_SILENT_MS]:
             self._client.hdel(BEATS, *gone)
 
     def leave(self, name: str) -> None:
@@ -243,7 +247,7 @@ class BeatPresence:
     def list_alive(self) -> list[str]:
         """Return the beats that announced themselves within the last 30 seconds, by name."""
         heard, now_ms = self._heard()
-        return sorted(it for it, at_ms in heard.items() if now_ms - at_ms <= BEAT_SILENT_MS)
+        return sorted(name for name, at_ms in heard.items() if now_ms - at_ms <= BEAT_SILENT_MS)
 
     def _heard(self) -> tuple[dict[str, int], int]:
         heard = cast("dict[str, str]", self._client.hgetall(BEATS))

@@ -13,7 +13,7 @@ from typing import cast
 from redis import Redis
 
 from ..models.sessions.limits import DailyLimits, Rate, SpendingBounds
-from ..models.turns.turn import MOST_SPENT, Usage
+from ..models.turns.turn import MAX_SPENT, Usage
 from .redis.keys import rate_key, tenant_keys
 from .redis.readers import server_ms
 from .redis.scripts import ScriptValue, call_script
@@ -129,8 +129,8 @@ class TenantAccounts:
         args: dict[str, ScriptValue] = {
             "id": reservation,
             "request": settlement.request,
-            "tokens": min(settlement.usage.tokens, MOST_SPENT),
-            "cost": min(settlement.usage.cost_micros, MOST_SPENT),
+            "tokens": min(settlement.usage.tokens, MAX_SPENT),
+            "cost": min(settlement.usage.cost_micros, MAX_SPENT),
             "turns": settlement.turns,
             "fate": settlement.action.value,
             "keep_ms": settlement.keep_ms,

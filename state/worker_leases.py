@@ -72,5 +72,5 @@ class WorkerLeases:
         for key in (_LEASES, _LOST):
             pipeline.zmscore(key, list(processes))
         leases, lost = pipeline.execute()
-        found = zip(processes, leases, lost, strict=True)
-        return frozenset(process for process, end_ms, lost_ms in found if lost_ms is not None or end_ms == 0)
+        rows = zip(processes, leases, lost, strict=True)
+        return frozenset(process for process, end_ms, lost_ms in rows if lost_ms is not None or end_ms == 0)

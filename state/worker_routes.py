@@ -134,7 +134,7 @@ class WorkerWatch:
     """Warning for a waiting call: logged once while no worker is running, and again only after one was running.
 
     Args:
-        book: The running workers.
+        presence: The running workers.
         what: What waits, such as `session ID`; for the log line.
         grace_s: Seconds that workers may be missing before the warning.
         awaited_agents: Returns the agents that it waits for and no worker knows.
@@ -143,14 +143,14 @@ class WorkerWatch:
 
     def __init__(
         self,
-        book: WorkerPresence,
+        presence: WorkerPresence,
         what: str,
         *,
         grace_s: float = 0.0,
         awaited_agents: Callable[[], Sequence[str]] = tuple,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._book = book
+        self._presence = presence
         self._what = what
         self._awaited_agents = awaited_agents
         self._awaited: Sequence[str] = ()
@@ -170,7 +170,7 @@ class WorkerWatch:
             return
         self._next_look = self._clock() + LOOK_EVERY_S
         try:
-            is_any_alive = self._book.is_any_alive()
+            is_any_alive = self._presence.is_any_alive()
             awaited = self._awaited_agents() if is_any_alive else self._awaited
         except (SymposiaError, RedisError, OSError):
             return  # the waiting call reads from the same server, and gets the error there

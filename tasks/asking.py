@@ -133,11 +133,11 @@ def _answer(
 ) -> TurnOutcome:
     """Return the agent's answer, corrected as the session demands."""
     spec, planned = turn.facts.spec, turn.planned
-    asked = time.monotonic()
+    started = time.monotonic()
     try:
         outcome = ask_for_output(turn, context, ask) if planned.output else ask(context)
     finally:
-        runtime.agents.times.record(turn.agent, time.monotonic() - asked)
+        runtime.agents.times.record(turn.agent, time.monotonic() - started)
     if spec.protocol is not None and not planned.output:
         outcome = correct_outcome(context, outcome, ask)
     return read_output(spec.output, planned, outcome)
@@ -222,7 +222,9 @@ def store_attachments(runtime: Runtime, turn: Turn, outcome: TurnOutcome) -> Tur
     session_id, until = turn.session_id, turn.write_deadline
     for index, draft in enumerate(outcome.messages):
         _check(draft, f"messages[{index}]", runtime.limits.max_attachment_bytes)
-    for attachment in dict.fromkeys(it for draft in outcome.messages for it in draft.attachments):
+    for attachment in dict.fromkeys(
+        attachment for draft in outcome.messages for attachment in draft.attachments
+    ):
         data = _data_to_store(attachment, session_id, store, reader)
         if data is None:
             continue
@@ -230,7 +232,9 @@ def store_attachments(runtime: Runtime, turn: Turn, outcome: TurnOutcome) -> Tur
         if retry_during_outage(add, until=until, what=f"an attachment of {session_id}") == "full":
             raise BadOutcome(f"attachments: {FULL}")
     messages = tuple(
-        draft.model_copy(update={"attachments": tuple(it.reference() for it in draft.attachments)})
+        draft.model_copy(
+            update={"attachments": tuple(attachment.reference() for attachment in draft.attachments)}
+        )
         for draft in outcome.messages
     )
     return outcome.model_copy(update={"messages": messages})
@@ -254,8 +258,8 @@ def _data_to_store(
 def _check(draft: DraftMessage, where: str, max_bytes: int) -> None:
     try:
         check_attachments(draft.attachments, max_bytes=max_bytes)
-        for it in draft.attachments:  # an object may have been made without validation
-            Attachment.model_validate(dict(it))
+        for attachment in draft.attachments:  # an object may have been made without validation
+            Attachment.model_validate(dict(attachment))
     except InvalidInput as error:
         raise BadOutcome(str(error.within(where))) from None
     except ValidationError as error:

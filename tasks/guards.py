@@ -48,8 +48,8 @@ GUARD_HIT = "guard.hit"
 _REFUSED = "guard:"
 #: Maximum characters of a refused answer repeated to its agent, and of the text of a held answer in the question about
 #: it and of its other parts; all of it is kept.
-_MOST_SHOWN = 20_000
-_MOST_OTHERS = 10_000
+_MAX_SHOWN = 20_000
+_MAX_OTHERS = 10_000
 
 #: Runs an agent on a context, with the deadline and the lease of the turn.
 Run = Callable[[AnyAgent, TurnContext], TurnOutcome]
@@ -206,10 +206,10 @@ class Guards:
     def _refuse(self, hit: Hit, outcome: TurnOutcome) -> RefusedAnswer:
         """Store a refused answer and the event of the hit."""
         earlier = self._read_refused()
-        tries = sum(it.guard == hit.guard for it in earlier)
+        tries = sum(answer.guard == hit.guard for answer in earlier)
         is_last = tries >= hit.entry.retries or not has_budget_to_ask_again(self.context, outcome)
-        said = "\n\n".join(draft.content for draft in outcome.messages)[:_MOST_SHOWN]
-        refused = RefusedAnswer(guard=hit.guard, reason=hit.reason, is_last=is_last, said=said)
+        text = "\n\n".join(draft.content for draft in outcome.messages)[:_MAX_SHOWN]
+        refused = RefusedAnswer(guard=hit.guard, reason=hit.reason, is_last=is_last, said=text)
         self._hits += 1
         action = "fail" if is_last else GuardAction.ASK_AGAIN.value
         name = f"{self._prefix}{len(earlier):04}"
@@ -307,12 +307,12 @@ def _hold(
 ) -> TurnEnd:
     """Park the turn with a question about what the guard holds."""
     question = Question(to=stop.to, text=_question(hold), choices=VERDICTS)
-    asked = silent.model_copy(update={"question": question})
+    with_question = silent.model_copy(update={"question": question})
     try:
-        return park_turn(runtime, turn, context, asked, hold=hold, notes=stop.notes)
+        return park_turn(runtime, turn, context, with_question, hold=hold, notes=stop.notes)
     except AgentError as error:  # the person cannot be asked: the turn fails, it is never approved
         turn.journal.store_usage(silent.usage)
-        notes = tuple(JournalNote(it.event_type, {**it.data, "action": "fail"}) for it in stop.notes)
+        notes = tuple(JournalNote(note.event_type, {**note.data, "action": "fail"}) for note in stop.notes)
         return fail_turn(runtime, turn, error, notes=notes)
 
 
@@ -322,15 +322,15 @@ def _question(hold: GuardHold) -> str:
     parts = (
         f"guard {hold.guard!r}: {hold.reason}",
         "May this answer be written?",
-        _shorten("\n\n".join(draft.content for draft in hold.outcome.messages), _MOST_SHOWN),
-        _shorten(_other_parts(hold.outcome), _MOST_OTHERS),
+        _shorten("\n\n".join(draft.content for draft in hold.outcome.messages), _MAX_SHOWN),
+        _shorten(_other_parts(hold.outcome), _MAX_OTHERS),
     )
     return "\n\n".join(filter(None, parts))
 
 
 def _other_parts(outcome: TurnOutcome) -> str:
     """Return the files of an answer, one a line, and all that it has beside its text as JSON."""
-    files = [it.line for draft in outcome.messages for it in draft.attachments]
+    files = [attachment.line for draft in outcome.messages for attachment in draft.attachments]
     others = outcome.model_dump(mode="json", include=OTHER_TEXTS, exclude_defaults=True)
     if [draft.content for draft in outcome.messages] == [dump_json(outcome.output)]:
         del others["output"]  # it is the text

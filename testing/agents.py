@@ -59,8 +59,8 @@ class Asked:
         """The newest text of the user, or the newest tool results."""
         newest = self.messages[-1]
         parts = newest.parts if isinstance(newest, ModelRequest) else ()
-        said = [part.content for part in parts if isinstance(part, UserPromptPart | ToolReturnPart)]
-        return "\n".join(text if isinstance(text, str) else str(text) for text in said)
+        contents = [part.content for part in parts if isinstance(part, UserPromptPart | ToolReturnPart)]
+        return "\n".join(text if isinstance(text, str) else str(text) for text in contents)
 
 
 class ScriptedModel(FunctionModel):
@@ -139,7 +139,7 @@ def turn(me: str = "ann", *, heard: Sequence[tuple[str, str]] = (), **changes: A
         "purpose": "Find a name",
         "me": next(p for p in ROSTER if p.participant_id == me),
         "roster": ROSTER,
-        "messages": tuple(_message(number, *said) for number, said in enumerate(heard, 1)),
+        "messages": tuple(_message(number, *entry) for number, entry in enumerate(heard, 1)),
         "turn_number": len(heard) + 1,
         "timeout_s": 30.0,
     }

@@ -58,17 +58,17 @@ class AgentConformance:
 
     def test_answers_in_parallel(self, spoken: TakeTurn) -> None:
         """Check turns in parallel threads."""
-        said: list[TurnOutcome] = []
+        outcomes: list[TurnOutcome] = []
         threads = [
-            threading.Thread(target=lambda me=me: said.append(spoken(turn(me))))
+            threading.Thread(target=lambda me=me: outcomes.append(spoken(turn(me))))
             for me in ("ann", "bob", "cleo") * 5
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(said) == len(threads)
-        assert all(has_output(outcome) for outcome in said)
+        assert len(outcomes) == len(threads)
+        assert all(has_output(outcome) for outcome in outcomes)
 
     def test_does_not_change_the_turn(self, spoken: TakeTurn) -> None:
         """Check that the context is unchanged: the caller uses it, too."""

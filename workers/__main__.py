@@ -51,7 +51,7 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
     from ..models.errors import SymposiaError
     from ..models.extras import check_installed
 
-    @click.group(commands={it.name: _without_detach(it) for it in (worker, beat)})
+    @click.group(commands={command.name: _without_detach(command) for command in (worker, beat)})
     @click.option("--no-color", "-C", envvar="NO_COLOR", is_flag=True, help="Do not use colours in the log.")
     @click.option("--quiet", "-q", is_flag=True, help="Do not print the banner.")
     @click.pass_context
@@ -72,7 +72,7 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
 
 def _without_detach(command: click.Command) -> click.Command:
     command = copy.copy(command)
-    command.params = [it for it in command.params if it.name != "detach"]
+    command.params = [param for param in command.params if param.name != "detach"]
     return command
 
 

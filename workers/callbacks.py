@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 #: Limit of invalid requests per address: the size of the bucket, and its refill per second.
 FAILED_AUTH_BURST, FAILED_AUTH_PER_S = 60.0, 5.0
 #: Maximum number of addresses with a token bucket.
-MOST_ADDRESSES = 10_000
+MAX_ADDRESSES = 10_000
 
 
 class Callback(BaseModel):
@@ -99,7 +99,7 @@ class FailedAuthLimiter:
         left = self._bucket(address) - 1
         self._left.pop(address, None)
         self._left[address] = (left, self._now())
-        if len(self._left) > MOST_ADDRESSES:
+        if len(self._left) > MAX_ADDRESSES:
             self._left.popitem(last=False)
 
     def _bucket(self, address: str) -> float:

@@ -50,7 +50,7 @@ from ..state.sessions.records import SessionState
 log = logging.getLogger(__name__)
 
 #: Maximum number of sessions whose state is read to check that they are still stuck; further ones are counted.
-MOST_CHECKED = 100
+MAX_CHECKED = 100
 
 #: Values of a metric by its label values.
 Values = Mapping[tuple[str, ...], float]
@@ -97,10 +97,10 @@ class MetricsReader:
         counts: dict[tuple[str, ...], float] = {(reason.value,): 0 for reason in StuckReason}
         overdue = SessionIndex(self._client).count_unswept(before_ms=now_ms - self._stuck_after_ms)
         counts[StuckReason.UNSWEPT.value,] = overdue
-        found = StuckSessions(self._client).list_all(now_ms=now_ms)
-        for reason, _ in found[MOST_CHECKED:]:
+        stuck = StuckSessions(self._client).list_all(now_ms=now_ms)
+        for reason, _ in stuck[MAX_CHECKED:]:
             counts[reason.value,] += 1
-        checked = found[:MOST_CHECKED]
+        checked = stuck[:MAX_CHECKED]
         states = read_states(self._client, [session_id for _, session_id in checked], now_ms=now_ms)
         for (reason, _), state in zip(checked, states, strict=True):
             counts[reason.value,] += self._is_still_stuck(reason, state)
@@ -218,8 +218,8 @@ def build_families(snapshot: MetricsSnapshot) -> Iterator[MetricFamily]:
 
 def _counter(metric: Metric, values: _Parts) -> MetricFamily:
     family = CounterMetricFamily(metric.name, metric.help, labels=metric.labels)
-    found = {labels: value for labels, value in values.items() if len(labels) == len(metric.labels)}
-    for labels, value in (dict.fromkeys(metric.known_values(), 0) | found).items():
+    counts = {labels: value for labels, value in values.items() if len(labels) == len(metric.labels)}
+    for labels, value in (dict.fromkeys(metric.known_values(), 0) | counts).items():
         family.add_metric(labels, value / metric.scale if metric.scale != 1 else value)
     return family
 
@@ -227,8 +227,8 @@ def _counter(metric: Metric, values: _Parts) -> MetricFamily:
 def _histogram(metric: Metric, values: _Parts) -> MetricFamily:
     family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
     names = (*(f"{bound:g}" for bound in metric.buckets), "+Inf")
-    found = {parts[:-1] for parts in values if len(parts) == len(metric.labels) + 1}
-    for labels in sorted(found.union(metric.known_values())):
+    label_sets = {parts[:-1] for parts in values if len(parts) == len(metric.labels) + 1}
+    for labels in sorted(label_sets.union(metric.known_values())):
         cumulative = accumulate(values.get((*labels, name), 0) for name in names)
         total = values.get((*labels, "sum"), 0) / metric.scale
         family.add_metric(labels, list(zip(names, cumulative, strict=True)), total)

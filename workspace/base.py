@@ -35,7 +35,7 @@ class WorkspaceMethods:
 
     Args:
         archive: The database; it is migrated at its first use.
-        board: Notification streams; None: no notifications are published.
+        notifications: Notification streams; None: no notifications are published.
         agents: Function that returns the verdicts of registered agents; None: there are none.
         managers: The registered task-managers; None: those of this process.
         now_ms: Returns the time, in milliseconds since the epoch.
@@ -44,20 +44,20 @@ class WorkspaceMethods:
     def __init__(
         self,
         archive: Archive,
-        board: NotificationStreams | None = None,
+        notifications: NotificationStreams | None = None,
         *,
         agents: Callable[[], AgentVerdicts] | None = None,
         managers: TaskManagers | None = None,
         now_ms: Callable[[], int] = _now_ms,
     ) -> None:
         self._archive = archive
-        self._board = board
+        self._notifications = notifications
         self._agents = agents
         self._managers = managers
         self._now_ms = now_ms
 
     @property
-    def _book(self) -> WorkspaceStore:
+    def _store(self) -> WorkspaceStore:
         self._archive.prepare()
         return WorkspaceStore(self._archive.database)
 
@@ -72,7 +72,7 @@ class WorkspaceMethods:
         by: str | None = None,
     ) -> None:
         """Notify the members of the task or conversation, the task-manager, and the agent that it is about."""
-        if self._board is None:
+        if self._notifications is None:
             return
         among = task if conversation is None else conversation
         agents = (*among.agents, task.task_manager, *([agent] if agent else ()))
@@ -80,7 +80,7 @@ class WorkspaceMethods:
         notice = Notification(
             kind=kind, task_id=task.id, conversation_id=conversation_id, agent=agent, by=by, at=at
         )
-        self._board.publish(agents, notice)
+        self._notifications.publish(agents, notice)
 
 
 def managed_task(changes: WorkspaceChanges, agent: str, task_id: str) -> Task:

@@ -61,7 +61,7 @@ class ConversationManagement(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             task = managed_task(changes, agent, task_id)
             check_active(task.id, task.status)
             members = read_agents(participants)
@@ -99,7 +99,7 @@ class ConversationManagement(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             task, before = managed_conversation(changes, agent, conversation_id)
             check_active(task.id, task.status)
             wanted = _check_changes(
@@ -130,7 +130,7 @@ class ConversationManagement(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             task, before = managed_conversation(changes, agent, conversation_id)
             if before.archived_at is not None:
                 return before
@@ -155,7 +155,7 @@ class ConversationManagement(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             task, before = managed_conversation(changes, agent, conversation_id)
             check_active(task.id, task.status)
             if before.archived_at is None:
@@ -187,12 +187,12 @@ class ConversationManagement(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             task, before = managed_conversation(changes, agent, conversation_id)
             check_active(task.id, task.status)
             wanted = read_agents(participants)
             check_admitted(task, task.id, wanted)
-            new = [it for it in wanted if it not in before.agents]
+            new = [name for name in wanted if name not in before.agents]
             check_member_limit(before.id, len(before.agents) + len(new))
             changes.add_members(before.id, new, now_ms=now_ms)
             after = changes.conversation(before.id)
@@ -220,13 +220,13 @@ class ConversationManagement(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             task, before = managed_conversation(changes, agent, conversation_id)
             wanted = read_agents(participants)
             if before.agents and set(before.agents) <= set(wanted):
                 rule = "must leave a member in the conversation, or archive it instead"
                 raise InvalidInput("participants", ", ".join(wanted), rule)
-            gone = [it for it in wanted if changes.remove_member(before.id, it, now_ms=now_ms)]
+            gone = [name for name in wanted if changes.remove_member(before.id, name, now_ms=now_ms)]
             after = changes.conversation(before.id)
         at = moment_from_ms(now_ms)
         for name in gone:
@@ -261,7 +261,7 @@ class TaskManagement(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             before = managed_task(changes, agent, task_id)
             if before.status is TaskStatus.CLOSED:
                 return before
@@ -289,7 +289,7 @@ class TaskManagement(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             before = managed_task(changes, agent, task_id)
             check_active(before.id, before.status)
             who = read_agent(participant, "participant")
@@ -324,7 +324,7 @@ class TaskManagement(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             before = managed_task(changes, agent, task_id)
             check_active(before.id, before.status)
             who = read_agent(participant, "participant")

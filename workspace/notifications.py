@@ -69,8 +69,12 @@ class NotificationStreams:
             raise InvalidInput("cursor", after, "must be the cursor of a notification, or 0")
         low = "-" if after == BEGINNING else f"({after}"
         entries = read_entries(self._client.xrange(notifications_key(agent), min=low, count=limit))
-        found = (
+        records = (
             (cursor, read_record("notification", cursor, partial(Notification.model_validate_json, text)))
             for cursor, text in entries
         )
-        return [ReceivedNotification(cursor, it) for cursor, it in found if not isinstance(it, Unreadable)]
+        return [
+            ReceivedNotification(cursor, record)
+            for cursor, record in records
+            if not isinstance(record, Unreadable)
+        ]

@@ -48,8 +48,8 @@ class TaskPlacement:
         if prepared.task is None and prepared.conversation is None:
             return prepared
         field, target = _target(prepared)
-        with self._reading(field, target) as pages:
-            task_id = _check_placement(pages, prepared)
+        with self._reading(field, target) as queries:
+            task_id = _check_placement(queries, prepared)
         if prepared.thread_id not in (None, task_id):
             raise InvalidInput("thread_id", prepared.thread_id, "must be the id of the task, or omitted")
         conversation = None if prepared.conversation is None else normalize_id(prepared.conversation)
@@ -69,11 +69,11 @@ class TaskPlacement:
         if spec.task is None or who.kind is not ParticipantKind.AGENT:
             return
         agent = read_agent(who.participant_id, "participant.participant_id")
-        with self._reading("participant", agent) as pages:
+        with self._reading("participant", agent) as queries:
             if spec.conversation is None:
-                check_admitted(pages.task(spec.task), spec.task, [agent])
+                check_admitted(queries.task(spec.task), spec.task, [agent])
             else:
-                _check_members(pages.conversation(spec.conversation), spec.conversation, [agent])
+                _check_members(queries.conversation(spec.conversation), spec.conversation, [agent])
 
     @contextmanager
     def _reading(self, field: str, value: object) -> Iterator[WorkspaceQueries]:
@@ -81,8 +81,8 @@ class TaskPlacement:
         if archive is None:
             raise InvalidInput(field, value, "requires the archive, which is disabled (SYMPOSIA_ARCHIVE)")
         archive.prepare()
-        with WorkspaceStore(archive.database).reading() as pages:
-            yield pages
+        with WorkspaceStore(archive.database).reading() as queries:
+            yield queries
 
 
 def _target(prepared: Submission) -> tuple[str, object]:
@@ -95,24 +95,24 @@ def _target(prepared: Submission) -> tuple[str, object]:
     return next(iter(named.items()))
 
 
-def _check_placement(pages: WorkspaceQueries, prepared: Submission) -> str:
+def _check_placement(queries: WorkspaceQueries, prepared: Submission) -> str:
     """Return the task that the session runs in, after a check that it may."""
     if prepared.conversation is None:
-        return _check_task(pages, str(prepared.task), prepared)
-    found = pages.conversation(normalize_id(prepared.conversation))
-    _check_members(found, prepared.conversation, _agents(prepared))
-    if found is None:
+        return _check_task(queries, str(prepared.task), prepared)
+    conversation = queries.conversation(normalize_id(prepared.conversation))
+    _check_members(conversation, prepared.conversation, _agents(prepared))
+    if conversation is None:
         raise InvalidInput("conversation", prepared.conversation, "must be the id of a conversation")
-    if prepared.task is not None and normalize_id(prepared.task) != found.task_id:
+    if prepared.task is not None and normalize_id(prepared.task) != conversation.task_id:
         raise InvalidInput("task", prepared.task, "must be the task of the conversation, or omitted")
-    task_id = _check_task(pages, found.task_id, prepared)
-    if found.archived_at is not None:
-        raise ConversationArchivedError(found.id)
+    task_id = _check_task(queries, conversation.task_id, prepared)
+    if conversation.archived_at is not None:
+        raise ConversationArchivedError(conversation.id)
     return task_id
 
 
-def _check_task(pages: WorkspaceQueries, task_id: str, prepared: Submission) -> str:
-    task = pages.task(normalize_id(task_id))
+def _check_task(queries: WorkspaceQueries, task_id: str, prepared: Submission) -> str:
+    task = queries.task(normalize_id(task_id))
     check_admitted(task, task_id, _agents(prepared))
     if task is None:
         raise InvalidInput("task", task_id, "must be the id of a task")
@@ -120,15 +120,15 @@ def _check_task(pages: WorkspaceQueries, task_id: str, prepared: Submission) -> 
     return task.id
 
 
-def _check_members(found: Conversation | None, conversation_id: str, agents: Iterable[str]) -> None:
+def _check_members(conversation: Conversation | None, conversation_id: str, agents: Iterable[str]) -> None:
     for agent in agents:
-        if found is None or agent not in found.agents:
+        if conversation is None or agent not in conversation.agents:
             raise NotAMember(agent, conversation_id)
 
 
 def _agents(prepared: Submission) -> list[str]:
     return [
-        read_agent(it.participant_id, f"participants[{place}].participant_id")
-        for place, it in enumerate(prepared.collab.participants)
-        if it.kind is ParticipantKind.AGENT
+        read_agent(participant.participant_id, f"participants[{index}].participant_id")
+        for index, participant in enumerate(prepared.collab.participants)
+        if participant.kind is ParticipantKind.AGENT
     ]

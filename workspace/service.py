@@ -57,8 +57,8 @@ class ParticipantMethods(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer.
         """
         agent = read_agent(agent)
-        with self._book.reading() as pages:
-            return pages.tasks(agent, after=cursor, limit=check_limit(limit))
+        with self._store.reading() as queries:
+            return queries.tasks(agent, after=cursor, limit=check_limit(limit))
 
     def task_get(self, agent: str, task_id: str) -> Task:
         """Return a task, for its participants and its task-manager.
@@ -72,11 +72,11 @@ class ParticipantMethods(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer.
         """
         agent = read_agent(agent)
-        with self._book.reading() as pages:
-            found = pages.task(normalize_id(task_id))
-        if found is None or agent not in (*found.agents, found.task_manager):
+        with self._store.reading() as queries:
+            task = queries.task(normalize_id(task_id))
+        if task is None or agent not in (*task.agents, task.task_manager):
             raise NotAMember(agent, task_id)
-        return found
+        return task
 
     def task_leave(self, agent: str, task_id: str) -> Task | None:
         """Leave a task and all its conversations. When the last participant leaves, the task closes.
@@ -94,7 +94,7 @@ class ParticipantMethods(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             before = changes.lock_task(normalize_id(task_id))
             if before is None or agent not in before.agents:
                 return None
@@ -137,13 +137,13 @@ class ParticipantMethods(WorkspaceMethods):
             InvalidInput: A bad limit or cursor.
         """
         agent = read_agent(agent)
-        with self._book.reading() as pages:
-            if task_id is not None and not pages.takes_part(normalize_id(task_id), agent):
+        with self._store.reading() as queries:
+            if task_id is not None and not queries.takes_part(normalize_id(task_id), agent):
                 raise NotAMember(agent, task_id)
             wanted = None if task_id is None else normalize_id(task_id)
             if archived is None and not include_archived:
                 archived = False
-            return pages.conversations(
+            return queries.conversations(
                 agent, task_id=wanted, archived=archived, after=cursor, limit=check_limit(limit)
             )
 
@@ -159,8 +159,8 @@ class ParticipantMethods(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer.
         """
         agent = read_agent(agent)
-        with self._book.reading() as pages:
-            return _find_conversation(pages, agent, conversation_id)
+        with self._store.reading() as queries:
+            return _find_conversation(queries, agent, conversation_id)
 
     # -- messages ---------------------------------------------------------------------------
 
@@ -196,7 +196,7 @@ class ParticipantMethods(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent = read_agent(agent)
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             into = changes.lock_conversation(normalize_id(conversation_id))
             if into is None or not changes.is_member(into.id, agent):
                 raise NotAMember(agent, conversation_id)
@@ -206,9 +206,9 @@ class ParticipantMethods(WorkspaceMethods):
             if reply_to is not None:
                 _check_target(changes.number_of(into.id, normalize_id(reply_to)), reply_to)
             given = read_parts(parts) if parts is not None else ()
-            words = summarize_parts(given)[:MAX_TEXT] if text is None and given else _text(text)
-            said = _build_message(agent, words, parts=given, reply_to=reply_to, now_ms=self._now_ms())
-            return ConversationMessage(said.message_id, changes.append(into, said), said.message)
+            body = summarize_parts(given)[:MAX_TEXT] if text is None and given else _text(text)
+            message = _build_message(agent, body, parts=given, reply_to=reply_to, now_ms=self._now_ms())
+            return ConversationMessage(message.message_id, changes.append(into, message), message.message)
 
     def history(
         self, agent: str, conversation_id: str, *, limit: int = USUAL, cursor: str | None = None
@@ -227,9 +227,9 @@ class ParticipantMethods(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer.
         """
         agent = read_agent(agent)
-        with self._book.reading() as pages:
-            conversation = _find_conversation(pages, agent, conversation_id)
-            return pages.history(conversation.id, before=cursor, limit=check_limit(limit))
+        with self._store.reading() as queries:
+            conversation = _find_conversation(queries, agent, conversation_id)
+            return queries.history(conversation.id, before=cursor, limit=check_limit(limit))
 
     def new_messages(
         self, agent: str, *, after: str | None = None, limit: int = USUAL, wait_s: float = 0
@@ -256,8 +256,8 @@ class ParticipantMethods(WorkspaceMethods):
             raise InvalidInput("wait_s", wait_s, f"must be from 0 to {MAX_WAIT_S}")
         give_up = time.monotonic() + wait_s
         while True:
-            with self._book.reading() as pages:
-                page = pages.new_messages(agent, after=after, limit=limit)
+            with self._store.reading() as queries:
+                page = queries.new_messages(agent, after=after, limit=limit)
             if page.items or time.monotonic() >= give_up:
                 return page
             time.sleep(_POLL_S)
@@ -279,7 +279,7 @@ class ParticipantMethods(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent = read_agent(agent)
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             into = changes.lock_conversation(normalize_id(conversation_id))
             if into is None or not changes.is_member(into.id, agent):
                 raise NotAMember(agent, conversation_id)
@@ -289,16 +289,16 @@ class ParticipantMethods(WorkspaceMethods):
                     changes.number_of(into.id, normalize_id(message_id)), message_id, "message_id"
                 )
             changes.mark_read(into.id, agent, number)
-        with self._book.reading() as pages:
-            return pages.count_unread(into.id, agent)
+        with self._store.reading() as queries:
+            return queries.count_unread(into.id, agent)
 
 
-def _find_conversation(pages: WorkspaceQueries, agent: str, conversation_id: str) -> Conversation:
+def _find_conversation(queries: WorkspaceQueries, agent: str, conversation_id: str) -> Conversation:
     """Return the conversation, if the agent is a member of it. Raises NotAMember."""
-    found = pages.conversation(normalize_id(conversation_id))
-    if found is None or agent not in found.agents:
+    conversation = queries.conversation(normalize_id(conversation_id))
+    if conversation is None or agent not in conversation.agents:
         raise NotAMember(agent, conversation_id)
-    return found
+    return conversation
 
 
 def _check_target(number: int | None, message_id: str, field: str = "reply_to") -> int:
@@ -353,6 +353,6 @@ class WorkspaceService(TaskRequests, ConversationManagement, TaskManagement, Par
             InvalidInput: A bad cursor.
             RedisUnavailable: Redis does not answer.
         """
-        if self._board is None:
+        if self._notifications is None:
             return []
-        return self._board.read(read_agent(agent), after=after, limit=limit)
+        return self._notifications.read(read_agent(agent), after=after, limit=limit)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Default of the seconds that a task-manager may take.
 PATIENCE_S = 30.0
-_LONGEST_S = 3_600.0
+_MAX_TIMEOUT_S = 3_600.0
 
 #: Sync or async callable that returns a Verdict, True or False.
 VerdictFunction = Callable[[TaskRequest], Any]
@@ -63,7 +63,7 @@ class TaskManagers:
         app = read_agent(app, "app")
         if not callable(verdict):
             verdict = read_agent(verdict, "verdict")
-        if not 0 < timeout_s <= _LONGEST_S:
+        if not 0 < timeout_s <= _MAX_TIMEOUT_S:
             raise InvalidInput("timeout_s", timeout_s, "must be more than 0 and at most 3600 seconds")
         name = agent if agent is not None else app if callable(verdict) else verdict
         self._known[app] = TaskManager(read_agent(name), verdict, timeout_s)
@@ -168,9 +168,9 @@ class AgentVerdicts:
             return Verdict(accepted=False, reason=f"the task-manager failed: {error}"[:MAX_REASON])
         if outcome.decision is not None and outcome.decision.satisfied:
             return Verdict(accepted=True, reason=outcome.decision.reason)
-        said = outcome.decision.reason if outcome.decision else ""
-        said = said or " ".join(draft.content for draft in outcome.messages)
-        return Verdict(accepted=False, reason=said[:MAX_REASON] or "the task-manager did not approve")
+        reason = outcome.decision.reason if outcome.decision else ""
+        reason = reason or " ".join(draft.content for draft in outcome.messages)
+        return Verdict(accepted=False, reason=reason[:MAX_REASON] or "the task-manager did not approve")
 
 
 def _context(name: str, request: TaskRequest, timeout_s: float) -> TurnContext:

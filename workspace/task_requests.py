@@ -74,9 +74,9 @@ class TaskRequests(WorkspaceMethods):
         task = made.task
         if task.status is TaskStatus.ACTIVE:
             self._notify(NotificationKind.TASK_CREATED, task, at=task.updated_at, by=task.created_by)
-            if (it := made.conversation) is not None:
+            if (conversation := made.conversation) is not None:
                 kind = NotificationKind.CONVERSATION_CREATED
-                self._notify(kind, task, it, at=it.created_at, by=task.created_by)
+                self._notify(kind, task, conversation, at=conversation.created_at, by=task.created_by)
             return made
         if task.status is TaskStatus.CLOSED:
             raise TaskClosedError(task.id, task.status)
@@ -93,9 +93,10 @@ class TaskRequests(WorkspaceMethods):
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         before_ms = self._now_ms() - GRACE_MS
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             failed = [
-                self._failed(changes, it) for it in changes.overdue_tasks(before_ms=before_ms, limit=_SOME)
+                self._failed(changes, task)
+                for task in changes.overdue_tasks(before_ms=before_ms, limit=_SOME)
             ]
         tasks = [task for task in failed if task is not None]
         for task in tasks:
@@ -108,8 +109,8 @@ class TaskRequests(WorkspaceMethods):
         Raises:
             ArchiveUnavailable: The database does not answer.
         """
-        with self._book.reading() as pages:
-            return pages.count_overdue_tasks(before_ms=self._now_ms() - GRACE_MS)
+        with self._store.reading() as queries:
+            return queries.count_overdue_tasks(before_ms=self._now_ms() - GRACE_MS)
 
     # -- within -----------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ class TaskRequests(WorkspaceMethods):
     def _open(self, request: TaskRequest, manager: TaskManager) -> None:
         now_ms = self._now_ms()
         decide_by_ms = now_ms + int(manager.timeout_s * 1000)
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             changes.add_task(request, task_manager=manager.agent, now_ms=now_ms, decide_by_ms=decide_by_ms)
 
     def _verdict(self, manager: TaskManager, request: TaskRequest) -> Verdict:
@@ -135,14 +136,14 @@ class TaskRequests(WorkspaceMethods):
     def _decide(self, request: TaskRequest, verdict: Verdict) -> RequestedTask:
         """Apply the verdict, unless the task no longer waits for it."""
         now_ms = self._now_ms()
-        with self._book.changing() as changes:
+        with self._store.changing() as changes:
             task = _check_found(changes.lock_task(request.task_id))
             conversation = None
             if task.status is TaskStatus.WAITING and verdict.accepted:
                 changes.activate(task.id, now_ms=now_ms)
                 hint = request.initial_conversation
                 # Do not add participants who have left in the meantime.
-                members = [it for it in _wanted_members(request) if it in task.agents]
+                members = [agent for agent in _wanted_members(request) if agent in task.agents]
                 if hint is not None and members:
                     conversation = create_conversation(
                         changes,
@@ -184,7 +185,7 @@ def _check_found(task: Task | None) -> Task:
 
 def _read_request(app: str, initiator: str, invited: Iterable[str], hint: Hint | None) -> TaskRequest:
     initiator = read_agent(initiator, "initiator")
-    guests = [it for it in read_agents(invited, "invited") if it != initiator]
+    guests = [name for name in read_agents(invited, "invited") if name != initiator]
     if len(guests) >= MAX_TASK_PARTICIPANTS:
         raise InvalidInput("invited", len(guests), f"must have fewer than {MAX_TASK_PARTICIPANTS} entries")
     request = TaskRequest(
@@ -195,7 +196,7 @@ def _read_request(app: str, initiator: str, invited: Iterable[str], hint: Hint |
         initial_conversation=_read_hint(hint),
     )
     wanted = request.initial_conversation and request.initial_conversation.participants
-    if unknown := [it for it in wanted or () if it not in (initiator, *guests)]:
+    if unknown := [name for name in wanted or () if name not in (initiator, *guests)]:
         raise ParticipantNotAdmittedError(request.task_id, unknown)
     if (made := request.initial_conversation) is not None:
         check_member_limit(made.name or "initial_conversation", len(_wanted_members(request)))

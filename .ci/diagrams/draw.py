@@ -92,8 +92,8 @@ class _Parts:
     def box(self, kind: str, x: int, y: int, *, size: tuple[int, int], rounding: int = 6) -> None:
         """Add a box around a point."""
         width, height = size
-        place = f'x="{x - width / 2:g}" y="{y - height / 2:g}" width="{width}" height="{height}"'
-        self.front.append(f'<rect class="{kind}" {place} rx="{rounding}"/>')
+        geometry = f'x="{x - width / 2:g}" y="{y - height / 2:g}" width="{width}" height="{height}"'
+        self.front.append(f'<rect class="{kind}" {geometry} rx="{rounding}"/>')
 
     def text(self, label: str, x: int, y: int, *, room: int, kind: str = "label") -> None:
         """Add a label whose last line is at `y`; it must fit into `room`."""
@@ -101,8 +101,8 @@ class _Parts:
             raise ValueError(f"{label!r} needs {_measure(label)} pixels and has {room}")
         rows, width = label.split(" | "), _measure(label)
         if kind == "label":
-            place = f'x="{x - width // 2}" y="{y - len(rows) * LINE + 4}" width="{width}" height="{len(rows) * LINE}"'
-            self.blanks.append(f'<rect class="blank" {place}/>')
+            geometry = f'x="{x - width // 2}" y="{y - len(rows) * LINE + 4}" width="{width}" height="{len(rows) * LINE}"'
+            self.blanks.append(f'<rect class="blank" {geometry}/>')
         for number, row in enumerate(reversed(rows)):
             spans = re.sub("`(.+?)`", r'<tspan class="code">\1</tspan>', escape(row, quote=False))
             self.front.append(f'<text x="{x}" y="{y - number * LINE}">{spans}</text>')
@@ -111,7 +111,9 @@ class _Parts:
 def _measure(label: str) -> int:
     """Return the width of a label in pixels, with the widest of the fonts."""
     rows = [re.split("`", row) for row in label.split(" | ")]
-    return round(max(len("".join(it[::2])) * TEXT_CHAR + len("".join(it[1::2])) * CODE_CHAR for it in rows))
+    return round(
+        max(len("".join(pieces[::2])) * TEXT_CHAR + len("".join(pieces[1::2])) * CODE_CHAR for pieces in rows)
+    )
 
 
 def _draw_sequence(parts: _Parts, names: list[str], lines: list[str]) -> tuple[int, int]:
@@ -119,24 +121,24 @@ def _draw_sequence(parts: _Parts, names: list[str], lines: list[str]) -> tuple[i
     width, y, since = COLUMN * len(names), 62, dict.fromkeys(names, 0)
     for line in lines:
         rows = (line.count(" | ") + 1) * LINE
-        if found := re.fullmatch(r"(takes|loses): (.+)", line):
-            verb, name = found.groups()
+        if match := re.fullmatch(r"(takes|loses): (.+)", line):
+            verb, name = match.groups()
             if verb == "takes":
                 since[name] = y
             else:
-                place = f'x="{middle[name] - 4}" y="{since[name]}" width="8" height="{y - since[name]}"'
-                parts.columns.append(f'<rect class="lease" {place} rx="3"/>')
-        elif found := re.fullmatch(r"(.+?) (--?>) (.+?): (.+)", line):
-            (begin, end), label = (middle[found[1]], middle[found[3]]), found[4]
+                geometry = f'x="{middle[name] - 4}" y="{since[name]}" width="8" height="{y - since[name]}"'
+                parts.columns.append(f'<rect class="lease" {geometry} rx="3"/>')
+        elif match := re.fullmatch(r"(.+?) (--?>) (.+?): (.+)", line):
+            (begin, end), label = (middle[match[1]], middle[match[3]]), match[4]
             y += rows + 16
             gap = 7 if begin < end else -7
-            parts.arrow("call" if found[2] == "->" else "answer", (begin + gap, y), (end - gap, y))
+            parts.arrow("call" if match[2] == "->" else "answer", (begin + gap, y), (end - gap, y))
             parts.text(label, (begin + end) // 2, y - 7, room=abs(end - begin) - 16)
-        elif found := re.fullmatch(r"\[(.+)\]: (.+)", line):
+        elif match := re.fullmatch(r"\[(.+)\]: (.+)", line):
             y += rows + 30
-            x = middle[found[1]]
-            parts.box("note", x, y - 9 - rows // 2, size=(_measure(found[2]) + 16, rows + 12))
-            parts.text(found[2], x, y - 14, room=COLUMN + 20, kind="inside")
+            x = middle[match[1]]
+            parts.box("note", x, y - 9 - rows // 2, size=(_measure(match[2]) + 16, rows + 12))
+            parts.text(match[2], x, y - 14, room=COLUMN + 20, kind="inside")
         elif line.startswith("~ "):
             y += 36
             parts.columns.append(f'<path class="line pause" d="M14 {y}H{width - 14}"/>')
@@ -155,7 +157,7 @@ def _draw_states(parts: _Parts, lines: list[str]) -> None:
     for line in lines:
         kind, rest = line.split(" ", 1)
         points, label = rest.split(": ", 1)
-        places = [(int(x), int(y)) for x, y in (it.split(",") for it in points.split())]
+        places = [(int(x), int(y)) for x, y in (point.split(",") for point in points.split())]
         if kind == "arrow":
             label, _, at = label.rpartition(" at ")
             x, y = map(int, at.split(","))

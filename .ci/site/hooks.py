@@ -57,9 +57,9 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 def on_post_build(config: MkDocsConfig) -> None:
     """Write llms.txt, llms-full.txt, and the Markdown of each page next to it."""
     site, entries = Path(config.site_dir), list(_list_entries(_state["nav"]))
-    texts = [it for it in entries if it.path.endswith(".md")]
-    for it in texts:
-        (site / it.path).write_text(it.markdown, encoding="utf-8")
+    texts = [entry for entry in entries if entry.path.endswith(".md")]
+    for page in texts:
+        (site / page.path).write_text(page.markdown, encoding="utf-8")
     index = render_index(config.site_name, config.site_description or "", entries)
     (site / "llms.txt").write_text(index, encoding="utf-8")
     (site / "llms-full.txt").write_text(render_full(texts), encoding="utf-8")

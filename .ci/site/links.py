@@ -28,10 +28,10 @@ def find_page(path: str) -> str | None:
     """
     if path in ROOT_PAGES:
         return ROOT_PAGES[path]
-    place = ROOT / path
-    if place.is_dir():
+    full_path = ROOT / path
+    if full_path.is_dir():
         return f"source/{path}/index.md"
-    if not place.is_file():
+    if not full_path.is_file():
         return None
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
@@ -45,14 +45,14 @@ def find_targets(text: str, folder: str) -> set[str]:
         text: The Markdown text.
         folder: The folder of its file, relative to the root of the repository.
     """
-    found: set[str] = set()
+    targets: set[str] = set()
 
     def add(target: str) -> str:
-        found.add(_resolve(target, folder))
+        targets.add(_resolve(target, folder))
         return target
 
     _replace_links(text, add)
-    return {path for path in found if find_page(path) is not None}
+    return {path for path in targets if find_page(path) is not None}
 
 
 def rewrite_links(text: str, folder: str, *, page: str) -> str:
@@ -87,10 +87,10 @@ def _replace_links(text: str, change: Callable[[str], str]) -> str:
 
 
 def _replace_in_prose(prose: str, change: Callable[[str], str]) -> str:
-    def replace(found: re.Match[str]) -> str:
-        target = found["target"]
+    def replace(match: re.Match[str]) -> str:
+        target = match["target"]
         if target is None or ":" in target:
-            return found.group()
-        return f"]({change(target)}{found['anchor'] or ''})"
+            return match.group()
+        return f"]({change(target)}{match['anchor'] or ''})"
 
     return _CODE_OR_LINK.sub(replace, prose)

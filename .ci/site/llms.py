@@ -28,21 +28,23 @@ def render_index(name: str, description: str, entries: Iterable[Entry]) -> str:
 
 def render_full(entries: Iterable[Entry]) -> str:
     """Return the text of llms-full.txt."""
-    return "\n".join(f"<!-- {it.path} -->\n\n{it.markdown.strip()}\n" for it in entries)
+    return "\n".join(f"<!-- {entry.path} -->\n\n{entry.markdown.strip()}\n" for entry in entries)
 
 
 def summarize(markdown: str) -> str:
     """Return the first sentence of the first paragraph; an empty text if there is none."""
     paragraphs = re.sub(r"^```.*?^```", "", markdown, flags=re.DOTALL | re.MULTILINE).split("\n\n")
-    first = next((it for it in paragraphs if not _HEADING_OR_BLOCK.match(it.strip("\n"))), "")
+    first = next(
+        (paragraph for paragraph in paragraphs if not _HEADING_OR_BLOCK.match(paragraph.strip("\n"))), ""
+    )
     plain = " ".join(_LINK.sub(r"\1", first).replace("**", "").split())
     return _SENTENCE_END.split(plain)[0].rstrip(":")
 
 
 def _sections(entries: Iterable[Entry]) -> Iterator[str]:
     section = None
-    for it in entries:
-        if it.section != section:
-            yield from ("", f"## {it.section}", "")
-            section = it.section
-        yield f"- [{it.title}]({it.path}): {summarize(it.markdown)}".rstrip(": ")
+    for entry in entries:
+        if entry.section != section:
+            yield from ("", f"## {entry.section}", "")
+            section = entry.section
+        yield f"- [{entry.title}]({entry.path}): {summarize(entry.markdown)}".rstrip(": ")

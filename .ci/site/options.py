@@ -13,9 +13,11 @@ class ListOptions(Extension):
         submit = pkg["client.sessions.SessionMethods.submit"]
         listed = (pkg["models.sessions.how_to_run.HowToRun"], pkg["models.memory.learned.MemoryChoices"])
         options = [
-            Parameter(name, annotation=it.annotation, kind=ParameterKind.keyword_only, default="None")
+            Parameter(name, annotation=attribute.annotation, kind=ParameterKind.keyword_only, default="None")
             for table in listed
-            for name, it in table.attributes.items()
+            for name, attribute in table.attributes.items()
         ]
-        own = [it for it in submit.parameters if it.kind is not ParameterKind.var_keyword]
+        own = [
+            parameter for parameter in submit.parameters if parameter.kind is not ParameterKind.var_keyword
+        ]
         submit.parameters = Parameters(*own, *options)

@@ -37,10 +37,10 @@ def find_origin(error: BaseException, *, redact: Callable[[str], str]) -> ErrorO
     Returns:
         The origin; None if all frames belong to Symposia or the standard library.
     """
-    found = _innermost(list(_frames(error)))
-    if found is None:
+    innermost = _innermost(list(_frames(error)))
+    if innermost is None:
         return None
-    frame, line = found
+    frame, line = innermost
     return ErrorOrigin(type(error).__name__, _relative_path(frame), line, _format_traceback(error, redact))
 
 
@@ -53,11 +53,11 @@ def _frames(error: BaseException) -> Iterator[Frame]:
 
 def _innermost(frames: list[Frame]) -> Frame | None:
     """Return the last frame of the user's code, or of the installed package that contains the agent."""
-    own = [it for it in frames if not _is_installed(it[0].f_code.co_filename)]
+    own = [frame for frame in frames if not _is_installed(frame[0].f_code.co_filename)]
     if own or not frames:
         return own[-1] if own else None
     package = _module(frames[0][0]).partition(".")[0]
-    return [it for it in frames if _module(it[0]).partition(".")[0] == package][-1]
+    return [frame for frame in frames if _module(frame[0]).partition(".")[0] == package][-1]
 
 
 def _module(frame: FrameType) -> str:
@@ -94,8 +94,8 @@ def _relative_path(frame: FrameType) -> str:
 def _format_traceback(error: BaseException, redact: Callable[[str], str]) -> str:
     details = traceback.TracebackException.from_exception(error, limit=-MAX_FRAMES, capture_locals=False)
     # Secrets are removed before the text is cut: a divided secret would not be found.
-    entries = [redact(it) for it in details.format()]
-    entries = [it if len(it) <= MAX_ENTRY else f"{it[:MAX_ENTRY]}...\n" for it in entries]
+    entries = [redact(entry) for entry in details.format()]
+    entries = [entry if len(entry) <= MAX_ENTRY else f"{entry[:MAX_ENTRY]}...\n" for entry in entries]
     return "".join(entries)[-MAX_TRACEBACK:].rstrip()
 
 
@@ -135,7 +135,7 @@ def to_agent_error(
         error.origin = error.origin or origin
         return error
     text = scrub_text(_read_message(error), secrets=hidden)
-    place = "" if origin is None else f" ({origin.place})"
-    failed = AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}{place}", retryable=retryable)
+    location = "" if origin is None else f" ({origin.place})"
+    failed = AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}{location}", retryable=retryable)
     failed.origin = origin
     return failed

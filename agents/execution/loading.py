@@ -20,22 +20,22 @@ def load_callable(path: str) -> Callable[..., Any]:
     """
     module, _, name = path.partition(":")
     try:
-        found: object = import_module(module)
+        loaded: object = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            loaded = getattr(loaded, part)
     except Exception as error:
         raise _not_loaded(path, error) from error
-    if not callable(found):
+    if not callable(loaded):
         raise _not_loaded(path, TypeError(f"{name} is not callable"))
-    return found
+    return loaded
 
 
 def load_form(path: str) -> type[BaseModel]:
     """Import the pydantic model at `module:Class`. Raises AgentError, as `load_callable`."""
-    found = load_callable(path)
-    if not (isinstance(found, type) and issubclass(found, BaseModel)):
+    form = load_callable(path)
+    if not (isinstance(form, type) and issubclass(form, BaseModel)):
         raise _not_loaded(path, TypeError("is not a pydantic model"))
-    return found
+    return form
 
 
 def _not_loaded(path: str, error: Exception) -> AgentError:

@@ -174,7 +174,9 @@ def _place_of(thread: threading.Thread) -> str:
     """Return the innermost calls of a thread in one line, the innermost first."""
     frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - the documented name
     calls = list(traceback.walk_stack(frame))[:12] if frame else []
-    return " < ".join(f"{it.f_code.co_name} ({it.f_code.co_filename}:{line})" for it, line in calls)
+    return " < ".join(
+        f"{caller.f_code.co_name} ({caller.f_code.co_filename}:{line})" for caller, line in calls
+    )
 
 
 def before_close(close_callback: CloseCallback) -> None:

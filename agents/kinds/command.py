@@ -148,14 +148,14 @@ def program_identity(entry: CommandEntry) -> str:
 
     The programs are not run: many have no option that prints a version, and some take seconds.
     """
-    files = [found for it in entry.argv if (found := _describe_file(it))]
+    files = [description for argument in entry.argv if (description := _describe_file(argument))]
     content = [entry.model_dump(mode="json"), files]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _readable(argv: Sequence[str]) -> str:
     names = {"{python}": "python", "{turn}": "TURN.json", ATTACHMENTS_PLACE: "ATTACHMENTS"}
-    return shlex.join(_fill_placeholders(it, names) for it in argv)
+    return shlex.join(_fill_placeholders(argument, names) for argument in argv)
 
 
 GetEnv = Callable[[str], str | None]
@@ -242,10 +242,10 @@ class CommandAgent:
 
     def _failure(self, printed: ProgramResult, meaning: ExitMeaning) -> AgentError:
         last = printed.err.decode(errors="replace").strip().rpartition("\n")[2]
-        said = f": {scrub_text(last, secrets=self._secrets())}" if last else ""
+        detail = f": {scrub_text(last, secrets=self._secrets())}" if last else ""
         if printed.code >= 0:
             return AgentFailed(
-                f"{self._name} failed with exit code {printed.code}{said}",
+                f"{self._name} failed with exit code {printed.code}{detail}",
                 retryable=meaning is ExitMeaning.RETRY,
             )
         number = -printed.code
@@ -255,7 +255,7 @@ class CommandAgent:
         is_hopeless = number in _LIMIT_SIGNALS or (
             number == signal.SIGKILL and self._entry.limits.cpu_s is not None
         )
-        return AgentFailed(f"{self._name} was killed by {name}{said}", retryable=not is_hopeless)
+        return AgentFailed(f"{self._name} was killed by {name}{detail}", retryable=not is_hopeless)
 
     def _secrets(self) -> list[str]:
         """Return the lines of the passed variables' values: the stored error output must not contain them."""
@@ -288,8 +288,8 @@ async def _argv(entry: CommandEntry, turn: TurnContext, folder: Path) -> list[st
 
 
 def _fill_placeholders(argument: str, places: Mapping[str, str]) -> str:
-    for place, value in places.items():
-        argument = argument.replace(place, value)
+    for placeholder, value in places.items():
+        argument = argument.replace(placeholder, value)
     return argument
 
 
@@ -323,8 +323,8 @@ async def write_attachments(turn: TurnContext, folder: Path) -> Path:
 
 def _describe_file(argument: str) -> str:
     """Return size and time of the file that an argument names, by its path or as a command; empty: none."""
-    place = argument if Path(argument).is_absolute() else shutil.which(argument)
-    if place is None or not Path(place).is_file():
+    path = argument if Path(argument).is_absolute() else shutil.which(argument)
+    if path is None or not Path(path).is_file():
         return ""
-    found = Path(place).stat()
-    return f"{found.st_size} {found.st_mtime_ns}"
+    status = Path(path).stat()
+    return f"{status.st_size} {status.st_mtime_ns}"

@@ -156,7 +156,7 @@ def _message_json(message: Message) -> dict[str, JsonValue]:
     if message.former_speaker:
         fields["former_speaker"] = message.former_speaker
     if message.attachments:
-        fields["attachments"] = [it.model_dump(mode="json") for it in message.attachments]
+        fields["attachments"] = [attachment.model_dump(mode="json") for attachment in message.attachments]
     return fields
 
 

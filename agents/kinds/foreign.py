@@ -44,15 +44,15 @@ def ask_function(given: Any) -> AskFunction | None:
 
 
 def _is_of(given: object, library: str) -> bool:
-    return any(it.__module__.partition(".")[0] == library for it in type(given).__mro__)
+    return any(base.__module__.partition(".")[0] == library for base in type(given).__mro__)
 
 
 def _pydantic_agent(given: Any) -> AskFunction:
     async def ask(prompt: str, output: TurnOutput) -> ForeignAnswer:
         result = await given.run(prompt, **_pydantic_handler(given, output))
         usage = result.usage
-        found = _usage(usage, cached=usage.cache_read_tokens, cost=usage.cost or 0)
-        return ForeignAnswer(_to_data(result.output), found)
+        spent = _usage(usage, cached=usage.cache_read_tokens, cost=usage.cost or 0)
+        return ForeignAnswer(_to_data(result.output), spent)
 
     return ask
 
@@ -69,8 +69,8 @@ def _openai_agent(given: Any) -> AskFunction:
         else:
             result = await library.Runner.run(given, prompt)
         usage = result.context_wrapper.usage
-        found = _usage(usage, cached=usage.input_tokens_details.cached_tokens or 0)
-        return ForeignAnswer(_to_data(result.final_output), found)
+        spent = _usage(usage, cached=usage.input_tokens_details.cached_tokens or 0)
+        return ForeignAnswer(_to_data(result.final_output), spent)
 
     return ask
 
@@ -84,8 +84,8 @@ def _runnable(given: Any) -> AskFunction:
             answer = await given.ainvoke(asked, {"callbacks": [_langchain_handler(output)]})
         else:
             answer = await given.ainvoke(asked)
-        if isinstance(answer, dict) and isinstance(said := answer.get("messages"), list) and said:
-            return ForeignAnswer(_message_text(said[-1]), _messages_usage(_newest(said)))
+        if isinstance(answer, dict) and isinstance(messages := answer.get("messages"), list) and messages:
+            return ForeignAnswer(_message_text(messages[-1]), _messages_usage(_newest(messages)))
         return ForeignAnswer(_message_text(answer), _messages_usage([answer]))
 
     return ask
@@ -165,7 +165,9 @@ def _begins_with_graph(runnable: Any) -> bool:
     """Return whether a runnable gives its input to a LangGraph graph, such as `graph.with_retry()`."""
     while not _is_of(runnable, "langgraph"):
         inner = (getattr(runnable, name, None) for name in _FIRST)
-        runnable = next((it for it in inner if callable(getattr(it, "ainvoke", None))), None)
+        runnable = next(
+            (candidate for candidate in inner if callable(getattr(candidate, "ainvoke", None))), None
+        )
         if runnable is None:
             return False
     return True
@@ -184,29 +186,29 @@ def _message_text(message: Any) -> object:
         return message
     if isinstance(message.content, str):
         return message.content
-    parts = (it if isinstance(it, str) else it.get("text", "") for it in message.content)
+    parts = (part if isinstance(part, str) else part.get("text", "") for part in message.content)
     return "".join(parts)
 
 
 def _newest(messages: Sequence[Any]) -> Sequence[Any]:
     """Return the messages after the last one of the user: a graph with a memory returns older ones, too."""
-    asked = [index for index, it in enumerate(messages) if getattr(it, "type", None) == "human"]
+    asked = [index for index, message in enumerate(messages) if getattr(message, "type", None) == "human"]
     return messages[asked[-1] + 1 :] if asked else messages
 
 
 def _messages_usage(messages: Sequence[Any]) -> Usage | None:
     """Return the sum of what LangChain messages report; None: none of them reports any."""
-    reported = [it for message in messages if (it := getattr(message, "usage_metadata", None))]
+    reported = [usage for message in messages if (usage := getattr(message, "usage_metadata", None))]
     total = Usage()
-    for it in reported:
-        cached = (it.get("input_token_details") or {}).get("cache_read") or 0
-        total += _tokens(1, it["input_tokens"], it["output_tokens"], cached=cached)
+    for usage in reported:
+        cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
+        total += _tokens(1, usage["input_tokens"], usage["output_tokens"], cached=cached)
     return total if reported else None
 
 
 def _usage(reported: Any, *, cached: int, cost: Any = 0) -> Usage:
-    found = _tokens(reported.requests, reported.input_tokens, reported.output_tokens, cached=cached)
-    return found.model_copy(update={"cost_micros": int(cost * 1_000_000)})
+    usage = _tokens(reported.requests, reported.input_tokens, reported.output_tokens, cached=cached)
+    return usage.model_copy(update={"cost_micros": int(cost * 1_000_000)})
 
 
 def _tokens(requests: int, given: int, written: int, *, cached: int) -> Usage:

@@ -111,7 +111,11 @@ def agent(
 
     def mark(given: T) -> T:
         # A module that is executed again marks its agents again.
-        others = [it for it in _marked.get(module, ()) if (it.options.name, it.line) != (name, line)]
+        others = [
+            marked_agent
+            for marked_agent in _marked.get(module, ())
+            if (marked_agent.options.name, marked_agent.line) != (name, line)
+        ]
         _marked[module] = [*others, MarkedAgent(given, options, module, line)]
         return given
 
@@ -125,7 +129,7 @@ def _place_of(frame: FrameType) -> tuple[str, int]:
 def marked_in(module: str) -> list[MarkedAgent]:
     """Return the agents that a module marks, with those of the modules inside it."""
     inside = [name for name in _marked if name == module or name.startswith(f"{module}.")]
-    return [it for name in inside for it in _marked[name]]
+    return [marked_agent for name in inside for marked_agent in _marked[name]]
 
 
 def forget_unloaded() -> None:
@@ -136,8 +140,8 @@ def forget_unloaded() -> None:
 
 def find_mark(given: object) -> MarkedAgent | None:
     """Return the last mark of an object, if it has one."""
-    found = [it for marks in list(_marked.values()) for it in marks if it.given is given]
-    return found[-1] if found else None
+    matches = [mark for marks in list(_marked.values()) for mark in marks if mark.given is given]
+    return matches[-1] if matches else None
 
 
 _METHODS = ("speak", "speak_now", "speak_with_services")
@@ -241,6 +245,6 @@ class PromptAgent:
 
 def dialog_prompt(turn: TurnContext) -> str:
     """Return one prompt: the session and the form of an answer, the visible dialog, the request of the turn."""
-    said = [attribute_message(message, turn.roster) for message in turn.messages]
-    parts = (system_prompt(turn, "", structured=False), "\n".join(said), turn_prompt(turn))
+    lines = [attribute_message(message, turn.roster) for message in turn.messages]
+    parts = (system_prompt(turn, "", structured=False), "\n".join(lines), turn_prompt(turn))
     return "\n\n".join(part for part in parts if part)

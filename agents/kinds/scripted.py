@@ -87,8 +87,8 @@ class ScriptedReply(BaseModel):
 
     @model_validator(mode="after")
     def _does_something(self) -> ScriptedReply:
-        said = self.say.strip() or self.output is not None
-        spoken = said or self.passed or self.decision or self.hand_off or self.items
+        has_content = self.say.strip() or self.output is not None
+        spoken = has_content or self.passed or self.decision or self.hand_off or self.items
         if not spoken and (self.fail is None or self.fail_attempts is not None):
             raise ValueError(
                 "must set at least one of `say`, `output`, `passed`, `decision`, `hand_off`, `items` and `fail`"

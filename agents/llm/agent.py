@@ -108,12 +108,14 @@ class LLMAgent:
         llm_settings, pool = self._settings, pool_of_running_loop()
         spent = turn_services.journal.get_answer(turn_services.usage_key)
         asked = turn.model_dump_json(exclude=_VOLATILE_FIELDS)
-        models = await pool.available_models([it.model for it in sources])
-        available = [(model, it) for model, it in zip(models, sources, strict=True) if model is not None]
+        models = await pool.available_models([source.model for source in sources])
+        available = [
+            (model, source) for model, source in zip(models, sources, strict=True) if model is not None
+        ]
         if turn_services.replayed_tools is not None:
-            available = [(RefusingModel(model), it) for model, it in available]
+            available = [(RefusingModel(model), source) for model, source in available]
         return ModelCallHooks(
-            chain=[PricedModel(model, it.price, it.entry) for model, it in available],
+            chain=[PricedModel(model, source.price, source.entry) for model, source in available],
             services=turn_services if llm_settings.stream else replace(turn_services, listener=None),
             request_key=fingerprint(sources[0].name, str(llm_settings), asked),
             max_tries=llm_settings.retries + 1,
@@ -208,8 +210,8 @@ def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> Tu
         case DecisionForm() | ReviewForm() as form:
             return form.to_outcome(spent)
         case BaseModel() as form:
-            said = TurnOutcome.say(form.model_dump_json(), usage=spent)
-            return said.model_copy(update={"output": form.model_dump(mode="json")})
+            outcome = TurnOutcome.say(form.model_dump_json(), usage=spent)
+            return outcome.model_copy(update={"output": form.model_dump(mode="json")})
         case dict() as data:
             return TurnOutcome(output=data, usage=spent)
         case output:

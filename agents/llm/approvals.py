@@ -58,7 +58,9 @@ def without_tool_answers(turn: TurnContext) -> TurnContext:
     """Return the turn as the model sees it: it gets the answers of its tool calls as results of these calls."""
     if not any(given.question.call for given in turn.answers):
         return turn
-    return turn.model_copy(update={"answers": tuple(it for it in turn.answers if not it.question.call)})
+    return turn.model_copy(
+        update={"answers": tuple(answer for answer in turn.answers if not answer.question.call)}
+    )
 
 
 #: Key in the metadata of a tool: True, or the name of the person who decides.

@@ -21,7 +21,7 @@ MOST_TEXT_BYTES = 32_768
 #: Maximum bytes of the files in one request.
 MOST_REQUEST_BYTES = 16_777_216
 #: Media types besides `text/...` that are text.
-_TEXT_TYPES = frozenset(f"application/{it}" for it in ("json", "jsonl", "toml", "yaml", "xml"))
+_TEXT_TYPES = frozenset(f"application/{subtype}" for subtype in ("json", "jsonl", "toml", "yaml", "xml"))
 
 
 def takes(patterns: Sequence[str], media_type: str) -> bool:
@@ -39,17 +39,17 @@ async def name_attachments(turn: TurnContext) -> TurnContext:
     """Return a turn whose messages name their attachments, with the text of small text files."""
     if not turn.attachments:
         return turn
-    messages = [await _with_files(it) if it.attachments else it for it in turn.messages]
+    messages = [await _with_files(message) if message.attachments else message for message in turn.messages]
     return turn.model_copy(update={"messages": tuple(messages)})
 
 
 async def _with_files(message: Message) -> Message:
     left, lines = MOST_TEXT_BYTES, [message.content]
-    for it in message.attachments:
-        lines.append(it.line)
-        if is_text(it) and it.size <= left and (text := await _text(it)) is not None:
-            left -= it.size
-            lines += [text, f"[End of file {it.name}]"]
+    for attachment in message.attachments:
+        lines.append(attachment.line)
+        if is_text(attachment) and attachment.size <= left and (text := await _text(attachment)) is not None:
+            left -= attachment.size
+            lines += [text, f"[End of file {attachment.name}]"]
     return message.changed(content="\n".join(lines))
 
 
@@ -71,16 +71,16 @@ async def files_for_model(
     """
     chosen: dict[str, Attachment] = {}
     left = MOST_REQUEST_BYTES
-    for it in (it for message in reversed(messages) for it in reversed(message.attachments)):
-        fits = it.sha256 not in chosen and it.size <= left and not is_text(it)
-        if fits and accepted and all(takes(patterns, it.media_type) for patterns in accepted):
-            chosen[it.sha256] = it
-            left -= it.size
+    for attachment in (file for message in reversed(messages) for file in reversed(message.attachments)):
+        fits = attachment.sha256 not in chosen and attachment.size <= left and not is_text(attachment)
+        if fits and accepted and all(takes(patterns, attachment.media_type) for patterns in accepted):
+            chosen[attachment.sha256] = attachment
+            left -= attachment.size
     parts: list[UserContent] = []
-    for it in reversed(chosen.values()):
+    for attachment in reversed(chosen.values()):
         try:
-            data = await it.load_async()
+            data = await attachment.load_async()
         except AttachmentUnavailable:
             continue
-        parts += [f"File {it.name}:", BinaryContent(data, media_type=it.media_type)]
+        parts += [f"File {attachment.name}:", BinaryContent(data, media_type=attachment.media_type)]
     return parts

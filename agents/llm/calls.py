@@ -156,8 +156,8 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         """
         waits = []
         for at in range(self._model_index + 1, len(self.chain)):
-            minutes = self.services.rate_limiter
-            wait_s = await minutes.acquire_request(self.chain[at].entry) if minutes else None
+            limiter = self.services.rate_limiter
+            wait_s = await limiter.acquire_request(self.chain[at].entry) if limiter else None
             if wait_s is None:
                 return at
             waits.append(wait_s)
@@ -189,9 +189,9 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             AnswerNeeded: The call needs an approval.
             AgentFailed: The session has no person who may approve it.
         """
-        same = fingerprint(call.tool_name, to_jsonable_python(args, fallback=str))
-        self._tool_call_counts[same] += 1
-        number = f"{same}:{self._tool_call_counts[same]}"
+        call_key = fingerprint(call.tool_name, to_jsonable_python(args, fallback=str))
+        self._tool_call_counts[call_key] += 1
+        number = f"{call_key}:{self._tool_call_counts[call_key]}"
         self._observe_tool_call(TOOLS + number, call.tool_name, args)
         text = self.services.journal.get_answer(TOOLS + number)
         if text is not None:

@@ -33,9 +33,9 @@ def check_llm(
         return
     tables = env.tables
     for at, name in enumerate(models):
-        known = tables.models.get(name)
-        if known is not None:
-            yield from _check_model(f"models.{name}", "model", known, env)
+        entry = tables.models.get(name)
+        if entry is not None:
+            yield from _check_model(f"models.{name}", "model", entry, env)
         elif ":" in name:
             yield from _check_model("", model_field(at), ModelEntry(model=name), env)
     for name in tools:

@@ -93,17 +93,17 @@ class ModelPool:
             AgentFailed: All of them lack something; the error of the first one.
             UserError: As in `model`.
         """
-        found: list[Model | None] = []
+        clients: list[Model | None] = []
         problems: list[AgentFailed] = []
         for endpoint in endpoints:
             try:
-                found.append(await self.model(endpoint))
+                clients.append(await self.model(endpoint))
             except AgentFailed as problem:
-                found.append(None)
+                clients.append(None)
                 problems.append(problem)
         if len(problems) == len(endpoints):
             raise problems[0]
-        return found
+        return clients
 
     async def close(self) -> None:
         """Close all connections."""

@@ -53,7 +53,7 @@ class DialogCut(Frozen):
     covered: int = Field(default=0, ge=0)
     #: The opening message, which is still shown. Never set for agents with a summary, which covers it: workers of
     #: version 0.1.0 read their notes, and refuse this field.
-    opening: str = Field(default="", exclude_if=lambda it: not it)
+    opening: str = Field(default="", exclude_if=lambda text: not text)
 
     def lines(self, max_tokens: int) -> list[str]:
         """Return what is shown in place of the messages before the cut."""
@@ -102,16 +102,21 @@ def build_history(
     rest = _after(turn.messages, cut)
     messages, left_out = fit_messages(rest, room, pinned=int(has_pinned_opening(turn)))
     left_out += cut.covered
-    opening = [it for it in turn.messages[:1] if it.content == cut.opening and it.content in before]
+    opening = [
+        message
+        for message in turn.messages[:1]
+        if message.content == cut.opening and message.content in before
+    ]
     shown = [*opening, *messages]
     if plain:
         return ModelHistory([], plain_prompt(turn, messages, before=before), shown, left_out)
-    said = [(False, line) for line in before] + [_said(message, turn) for message in messages]
-    if said and said[0][0]:
-        said.insert(0, (False, opening_prompt(turn)))
-    said.append((False, turn_prompt(turn)))
+    paragraphs = [(False, line) for line in before] + [_said(message, turn) for message in messages]
+    if paragraphs and paragraphs[0][0]:
+        paragraphs.insert(0, (False, opening_prompt(turn)))
+    paragraphs.append((False, turn_prompt(turn)))
     blocks = [
-        (mine, "\n\n".join(text for _, text in block)) for mine, block in groupby(said, key=itemgetter(0))
+        (mine, "\n\n".join(text for _, text in block))
+        for mine, block in groupby(paragraphs, key=itemgetter(0))
     ]
     *earlier, (_, prompt) = blocks
     return ModelHistory([_message(mine, text) for mine, text in earlier], prompt, shown, left_out)
@@ -214,11 +219,11 @@ def first_cut(turn: TurnContext, limits: DialogLimits, *, window: int) -> Dialog
 
 def summary_prompt(turn: TurnContext, summary: str, folded: Sequence[Message]) -> str:
     """Return the prompt that requests the next summary: the current one, and the messages to add."""
-    said = [
+    lines = [
         f"{name_of(turn.me)}: {message.content}"
         if message.speaker == turn.me.participant_id
         else attribute_message(message, turn.roster)
         for message in folded
     ]
     before = [f"Minutes so far: {summary}", ""] if summary else []
-    return "\n".join([f"Purpose: {turn.purpose}", *before, *said])
+    return "\n".join([f"Purpose: {turn.purpose}", *before, *lines])

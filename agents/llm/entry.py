@@ -61,10 +61,12 @@ def _settings(settings: dict[str, JsonValue]) -> dict[str, JsonValue]:
         return settings
     from pydantic_ai.settings import ModelSettings
 
-    known = ModelSettings.__annotations__.keys() - _NOT_A_SETTING
+    known_settings = ModelSettings.__annotations__.keys() - _NOT_A_SETTING
     for name in settings:
-        if name not in known and not _OF_A_PROVIDER.fullmatch(name):
-            raise ValueError(f"has the unknown model setting {name!r}; known: {', '.join(sorted(known))}")
+        if name not in known_settings and not _OF_A_PROVIDER.fullmatch(name):
+            raise ValueError(
+                f"has the unknown model setting {name!r}; known: {', '.join(sorted(known_settings))}"
+            )
     return settings
 
 
@@ -100,7 +102,7 @@ class LLMEntry(GuardedEntry):
     structured: bool | None = None
     #: What happens with an answer that the token limit or a content filter cut off: it is kept and marked, or the
     #: attempt fails. Left out if it is the default, so that the identity of an agent stays the same.
-    cut_answers: CutAnswers = Field(default="keep", exclude_if=lambda it: it == "keep")
+    cut_answers: CutAnswers = Field(default="keep", exclude_if=lambda value: value == "keep")
     #: Whether messages that no longer fit `context_tokens` are kept in a rolling summary by the model.
     summary: bool = False
     #: Maximum number of dialog messages in its context.
@@ -138,7 +140,7 @@ class LLMEntry(GuardedEntry):
             retries=model.retries,
             max_requests=self.max_requests,
             fails_if_cut=self.cut_answers == "fail",
-            attachments=tuple(env.tables.find_model(it).attachments for it in self.models),
+            attachments=tuple(env.tables.find_model(name).attachments for name in self.models),
         )
         return LLMAgent(lambda: _sources(self.models, env), llm_settings, toolbox=self._toolbox(env))
 
@@ -183,7 +185,7 @@ class LLMEntry(GuardedEntry):
 
     def agents_inside(self, sessions: Collection[str]) -> Sequence[str]:
         """As in AgentKind."""
-        return [it for it in self.tools if it in sessions]
+        return [name for name in self.tools if name in sessions]
 
     def spending(self, binding: AgentBinding, env: KindEnv) -> SpendingBounds:
         """As in AgentKind: one request with a full window.
@@ -208,7 +210,10 @@ class LLMEntry(GuardedEntry):
         """As in AgentKind: the window, the prices, and an identity of the settings."""
         models = [env.tables.find_model(name) for name in self.models]
         first = models[0]
-        settings = [self.model_dump_json(), *(it.model_dump_json(exclude={"attachments"}) for it in models)]
+        settings = [
+            self.model_dump_json(),
+            *(model.model_dump_json(exclude={"attachments"}) for model in models),
+        ]
         return ReaderModel(
             model=first.model,
             identity=sha256("\n".join(settings).encode()).hexdigest()[:16],
@@ -228,7 +233,7 @@ class LLMEntry(GuardedEntry):
     def lacks_price(self, env: KindEnv) -> bool:
         """As in AgentKind."""
         return not self.uses_local_model(env) and any(
-            env.tables.find_model(it).lacks_price() for it in self.models
+            env.tables.find_model(name).lacks_price() for name in self.models
         )
 
 
@@ -259,15 +264,15 @@ _NOT_RUNNING = (
 
 def _sources(models: Sequence[str], env: KindEnv) -> list[ModelSource]:
     """Return the models that are available now. Raises AgentError if none is."""
-    found, troubles = [], []
+    sources, troubles = [], []
     for name in models:
         try:
-            found.append(_source(name, env))
+            sources.append(_source(name, env))
         except AgentError as trouble:
             troubles.append(trouble)
-    if not found:
+    if not sources:
         raise troubles[0]
-    return found
+    return sources
 
 
 def _source(name: str, env: KindEnv) -> ModelSource:

@@ -94,8 +94,8 @@ def model_failure(error: Exception, *, secrets: tuple[str, ...] = ()) -> AgentEr
             failed.origin = None
         return failed
     status = f"HTTP {error.status_code} from" if isinstance(error, ModelHTTPError) else "request to"
-    said = _provider_message(error.body) or ("" if isinstance(error, ModelHTTPError) else error.message)
-    text = f"{type(error).__name__}: {status} model {error.model_name!r}{': ' if said else ''}{said}"
+    message = _provider_message(error.body) or ("" if isinstance(error, ModelHTTPError) else error.message)
+    text = f"{type(error).__name__}: {status} model {error.model_name!r}{': ' if message else ''}{message}"
     return AgentFailed(
         scrub_text(text, secrets=secrets),
         retryable=retryable,
@@ -112,6 +112,6 @@ def _provider_message(body: object) -> str:
             return str(body)
     if isinstance(body, Mapping):
         inner = body.get("error", body)
-        words = inner.get("message") if isinstance(inner, Mapping) else inner
-        return str(words or "")
+        message = inner.get("message") if isinstance(inner, Mapping) else inner
+        return str(message or "")
     return ""

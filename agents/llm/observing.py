@@ -55,7 +55,7 @@ def describe_prompt(request: ModelRequestContext, *, since: int) -> ModelPrompt:
     """
     settings: dict[str, JsonValue] = to_jsonable_python(request.model_settings or {}, fallback=str)
     wanted = request.model_request_parameters
-    forms = [(it.name, it.parameters_json_schema) for it in wanted.output_tools]
+    forms = [(tool.name, tool.parameters_json_schema) for tool in wanted.output_tools]
     if wanted.output_object is not None:
         forms.append((wanted.output_object.name or "", wanted.output_object.json_schema))
     return ModelPrompt(
@@ -87,7 +87,9 @@ def _without_bytes(message: ModelMessage) -> ModelMessage:
     """Return a message whose files are named by their digests, so that a record stays small."""
     if not isinstance(message, ModelRequest):
         return message
-    parts = [_prompt_without_bytes(it) if isinstance(it, UserPromptPart) else it for it in message.parts]
+    parts = [
+        _prompt_without_bytes(part) if isinstance(part, UserPromptPart) else part for part in message.parts
+    ]
     return replace(message, parts=parts)
 
 
@@ -95,8 +97,10 @@ def _prompt_without_bytes(part: UserPromptPart) -> UserPromptPart:
     if isinstance(part.content, str):
         return part
     content = [
-        f"[{it.media_type}, sha256 {sha256(it.data).hexdigest()}]" if isinstance(it, BinaryContent) else it
-        for it in part.content
+        f"[{item.media_type}, sha256 {sha256(item.data).hexdigest()}]"
+        if isinstance(item, BinaryContent)
+        else item
+        for item in part.content
     ]
     return replace(part, content=content)
 

@@ -40,8 +40,8 @@ def memory_lines(memory: MemoryView | None) -> Iterator[str]:
     if memory is None:
         return
     if memory.parameters:
-        known = "; ".join(f"{name}: {_plain(value)}" for name, value in memory.parameters.items())
-        yield f"Known about the user's {memory.service or 'wishes'}: {known}"
+        facts = "; ".join(f"{name}: {_plain(value)}" for name, value in memory.parameters.items())
+        yield f"Known about the user's {memory.service or 'wishes'}: {facts}"
     if memory.ask:
         yield f"Ask the user for: {', '.join(memory.ask)}"
 
@@ -111,10 +111,10 @@ def turn_prompt(turn: TurnContext) -> str:
 def _format_answer(answer: GivenAnswer, roster: Sequence[Participant]) -> str:
     """Return an earlier question of the model to a person, with the answer."""
     name = next((name_of(p) for p in roster if p.participant_id == answer.question.to), answer.question.to)
-    said = (
+    reaction = (
         "has not answered; continue without an answer" if answer.text is None else f"answers: {answer.text}"
     )
-    return f"You asked {name}: {answer.question.text}\n{name} {said}"
+    return f"You asked {name}: {answer.question.text}\n{name} {reaction}"
 
 
 def _asking_instructions(turn: TurnContext) -> str:
@@ -136,10 +136,10 @@ def plain_system_prompt(turn: TurnContext, instructions: str) -> str:
 
 def plain_prompt(turn: TurnContext, messages: Sequence[Message], *, before: Sequence[str] = ()) -> str:
     """Return the dialog, after other lines, and the question in one prompt: a small model answers what comes last."""
-    said = [*before, *(attribute_message(message, turn.roster) for message in messages)]
+    dialog_lines = [*before, *(attribute_message(message, turn.roster) for message in messages)]
     asked = turn.instruction.strip() or turn.purpose
     lines = item_lines(turn, label="") if turn.item else [asked, *item_lines(turn)]
-    return "\n".join([*said, "", *lines, output_request(turn)]).strip()
+    return "\n".join([*dialog_lines, "", *lines, output_request(turn)]).strip()
 
 
 def item_lines(turn: TurnContext, *, label: str = "Your work item: ") -> list[str]:

@@ -87,7 +87,7 @@ class JudgeForm(DecisionForm):
 
     def to_decision(self) -> Decision:
         """Return the decision with the scores."""
-        scores = {it.name[:1_000]: Scores(**it.model_dump(exclude={"name"})) for it in self.scores}
+        scores = {entry.name[:1_000]: Scores(**entry.model_dump(exclude={"name"})) for entry in self.scores}
         return super().to_decision().model_copy(update={"scores": scores})
 
 
@@ -99,9 +99,9 @@ class ReviewForm(BaseModel):
 
     def to_outcome(self, usage: Usage) -> TurnOutcome:
         """Return the outcome: the verdict, and a message with its text."""
-        words = f"APPROVED: {self.comment}" if self.approved else self.comment
+        text = f"APPROVED: {self.comment}" if self.approved else self.comment
         decision = Decision(satisfied=self.approved, reason=self.comment[:2_000])
-        return TurnOutcome(messages=(DraftMessage(content=words),), decision=decision, usage=usage)
+        return TurnOutcome(messages=(DraftMessage(content=text),), decision=decision, usage=usage)
 
 
 def _words(decision: Decision) -> str:

@@ -120,12 +120,14 @@ class Toolbox:
         No server is started or connected.
         """
         prefixes = tuple(f"{name}_" for name in self._servers)
-        tools = [it for it in recorded if prefixes and it.name.startswith(prefixes)]
+        tools = [tool for tool in recorded if prefixes and tool.name.startswith(prefixes)]
         return [*self._functions, RecordedToolset(tools)] if tools else list(self._functions)
 
     def secrets(self) -> list[str]:
         """Return the secrets of the servers, which messages must not contain."""
-        names = [name for it in self._servers.values() for name in (it.token_env, *it.env) if name]
+        names = [
+            name for server in self._servers.values() for name in (server.token_env, *server.env) if name
+        ]
         return [secret for secret in map(self._getenv, names) if secret]
 
 
@@ -143,15 +145,15 @@ class RecordedToolset(AbstractToolset[ToolContext]):
     async def get_tools(self, ctx: RunContext[ToolContext]) -> dict[str, ToolsetTool[ToolContext]]:  # noqa: ARG002
         """Return the tools by name."""
         return {
-            it.name: ToolsetTool(
+            tool.name: ToolsetTool(
                 toolset=self,
                 tool_def=ToolDefinition(
-                    name=it.name, description=it.description, parameters_json_schema=it.parameters
+                    name=tool.name, description=tool.description, parameters_json_schema=tool.parameters
                 ),
                 max_retries=1,
                 args_validator=_ANY_ARGUMENTS,
             )
-            for it in self._tools
+            for tool in self._tools
         }
 
     async def call_tool(self, name: str, *_: object, **__: object) -> NoReturn:

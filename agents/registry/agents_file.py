@@ -65,7 +65,9 @@ class AgentsFile(FileTables):
     @property
     def sessions(self) -> dict[str, str]:
         """Descriptions of the sessions that models may call, by name."""
-        return {name: it.description for name, it in self.agents.items() if isinstance(it, SessionEntry)}
+        return {
+            name: entry.description for name, entry in self.agents.items() if isinstance(entry, SessionEntry)
+        }
 
 
 #: Maximum bytes of the file: scripted agents may have many replies.
@@ -191,7 +193,7 @@ class _Nesting:
         chain = (*above, name)
         if name in above:
             self._refuse(chain, f"must not contain itself: {' -> '.join(chain[chain.index(name) :])}")
-        if sum(it in self.sessions for it in chain) > self.max_depth:
+        if sum(agent_name in self.sessions for agent_name in chain) > self.max_depth:
             self._refuse(chain, f"{TOO_DEEP}: {' -> '.join(chain)}")
         if (entry := self.entries.get(name)) is not None:
             for used in entry.agents_inside(self.sessions):

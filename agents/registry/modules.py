@@ -50,19 +50,19 @@ class ModuleLoader:
         Raises:
             RegistryError: A name is given twice.
         """
-        found: dict[str, ObjectEntry] = {}
+        entries: dict[str, ObjectEntry] = {}
         problems: list[AgentProblem] = []
         forget_unloaded()
         importlib.invalidate_caches()  # a module may be newer than the cached list of its folder
         for position, module in enumerate(modules):
             if (problem := _import_problem(module)) is None:
                 try:
-                    found |= dict(self._read_marks(module))
+                    entries |= dict(self._read_marks(module))
                 except InvalidInput as error:
                     problem = str(error)
             if problem is not None:
                 problems.append(AgentProblem(self.path, "", f"modules[{position}]", f"{module}: {problem}"))
-        return LoadedModules(found, problems)
+        return LoadedModules(entries, problems)
 
     def _read_marks(self, module: str) -> Iterator[tuple[str, ObjectEntry]]:
         for mark in marked_in(module):

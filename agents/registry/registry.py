@@ -92,7 +92,10 @@ class Registry:
         self.modules = file.modules
         self.threads = threads or DaemonThreadPool(limit=concurrency + SPARE_THREADS)
         self._env = KindEnv(file, getenv, local_model, self.threads, file.sessions)
-        given = {name: object_entry(name, it, threads=self.threads) for name, it in objects.items()}
+        given = {
+            name: object_entry(name, agent_object, threads=self.threads)
+            for name, agent_object in objects.items()
+        }
         loader = ModuleLoader(path, file.agents, self.threads)
         marked = loader.load(file.modules) if import_modules else NO_MODULES
         for name, entry in {**marked.entries, **given}.items():
@@ -149,10 +152,10 @@ class Registry:
     def changes_to(self, newer: Registry) -> list[str]:
         """Return the differences of another registry: `added ada`, `removed ben`, `changed cyd`."""
         names = sorted({*self._entries, *newer._entries})
-        found = {name: (self._entries.get(name), newer._entries.get(name)) for name in names}
+        pairs = {name: (self._entries.get(name), newer._entries.get(name)) for name in names}
         return [
             f"{'added' if old is None else 'removed' if new is None else 'changed'} {name}"
-            for name, (old, new) in found.items()
+            for name, (old, new) in pairs.items()
             if old != new or self.guards_of(name) != newer.guards_of(name)
         ]
 
@@ -192,27 +195,27 @@ class Registry:
 
     def reader_models(self) -> dict[str, ReaderModel]:
         """Return what a review must know of the model agents, by name of the agent."""
-        found = {name: entry.reader(self._env) for name, entry in sorted(self._entries.items())}
-        return {name: model for name, model in found.items() if model is not None}
+        readers = {name: entry.reader(self._env) for name, entry in sorted(self._entries.items())}
+        return {name: model for name, model in readers.items() if model is not None}
 
     def needed_by(self, names: Iterable[str]) -> frozenset[str]:
         """Return agents with all agents of the sessions among them, and of the sessions that they may call."""
         sessions = [name for name, entry in self._entries.items() if isinstance(entry, SessionEntry)]
-        found: set[str] = set()
+        needed: set[str] = set()
         waiting = list(names)
         while waiting:
             name = waiting.pop()
-            if name in found:
+            if name in needed:
                 continue
-            found.add(name)
+            needed.add(name)
             if name in self._entries:
                 waiting += self._entries[name].agents_inside(sessions)
-        return frozenset(found)
+        return frozenset(needed)
 
     def program_identities(self) -> dict[str, str]:
         """Return the identities of the agents that run programs, by name of the agent."""
-        found = {name: entry.identity() for name, entry in sorted(self._entries.items())}
-        return {name: identity for name, identity in found.items() if identity is not None}
+        identities = {name: entry.identity() for name, entry in sorted(self._entries.items())}
+        return {name: identity for name, identity in identities.items() if identity is not None}
 
     def names_on_local_model(self, *, built_in: bool = True) -> tuple[str, ...]:
         """Return the names of the agents that use the local model, sorted; `built_in`: with those of Symposia."""
@@ -260,19 +263,19 @@ class Registry:
 
         Imports the registered callables; calls no model.
         """
-        found = [*self.module_problems]
-        found += [
+        problems = [*self.module_problems]
+        problems += [
             AgentProblem(self.path, fault.table or f"agents.{name}", fault.field, fault.rule)
             for name, entry in sorted(self._entries.items())
             for fault in self._check_entry(entry)
         ]
-        found += [
+        problems += [
             AgentProblem(self.path, f"guards.{name}", fault.field, fault.rule)
             for name, guard in sorted(self._guards.items())
             if isinstance(guard, CallableGuard)
             for fault in check_import(guard.callable, "", "callable")
         ]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(problems))
 
     def _check_entry(self, entry: Entry) -> Iterator[FieldProblem]:
         yield from entry.check(self._env)
@@ -306,13 +309,13 @@ class Registry:
         if first is None:
             return None
         name, most = model or first, self._most(key)
-        found = self._env.tables.find_model(name)
-        if found.requests_per_minute is None and found.tokens_per_minute is None:
+        model_entry = self._env.tables.find_model(name)
+        if model_entry.requests_per_minute is None and model_entry.tokens_per_minute is None:
             return None
         return Rate(
             model=name,
-            requests=found.requests_per_minute,
-            tokens=found.tokens_per_minute,
+            requests=model_entry.requests_per_minute,
+            tokens=model_entry.tokens_per_minute,
             turn_tokens=DEFAULT_TOKENS if most.tokens is None else most.tokens,
         )
 
@@ -320,7 +323,7 @@ class Registry:
         binding = _binding_of(key)
         # A guard that checks before the turn reads the newest message, even if the agent does not. In a review the
         # first message takes the place of another one.
-        least = 2 * any(it.when is GuardTime.BEFORE for it in self.guards_of(binding.agent).values())
+        least = 2 * any(guard.when is GuardTime.BEFORE for guard in self.guards_of(binding.agent).values())
         try:
             return max(self._entry(binding.agent).window_for(binding), least)
         except InvalidInput:

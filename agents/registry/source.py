@@ -34,10 +34,10 @@ Stamp = tuple[int, int, int, int] | None
 def stamp_of(path: Path) -> Stamp:
     """Return the identity of a file's content."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class Defined(Protocol):

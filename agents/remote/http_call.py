@@ -53,16 +53,18 @@ def is_public(address: Address) -> bool:
     """Return whether the address is public; an embedded address must be public, too."""
     if isinstance(address, IPv6Address) and address not in _GIVEN_OUT and address not in _NAT64:
         return False
-    return all(it.is_global and not it.is_multicast for it in (address, *_wrapped(address)))
+    return all(
+        candidate.is_global and not candidate.is_multicast for candidate in (address, *_wrapped(address))
+    )
 
 
 def _wrapped(address: Address) -> Iterator[Address]:
     """Yield the IPv4 addresses embedded in an IPv6 address."""
     if isinstance(address, IPv4Address):
         return
-    for it in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())):
-        if it is not None:
-            yield it
+    for embedded in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())):
+        if embedded is not None:
+            yield embedded
     if address in _NAT64:
         yield IPv4Address(int(address) & 0xFFFF_FFFF)
 
@@ -108,10 +110,10 @@ def resolve_checked(
         AgentFailed: One of them may not be called (permanent), or the DNS look-up failed (transient).
     """
     try:
-        found = resolve(host, port, type=socket.SOCK_STREAM)
+        entries = resolve(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise AgentFailed(f"DNS look-up of {host} failed: {error}") from None
-    addresses = [ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+    addresses = [ip_address(str(entry[4][0]).partition("%")[0]) for entry in entries]
     for address in addresses:
         is_allowed = any(address in network for network in networks)
         if not (is_allowed or is_public(address)):
@@ -212,14 +214,14 @@ def http_call(
                 read = response.read(max_bytes + 1) if max_bytes else b""
                 if is_cut.is_set():  # a connection closed at the deadline looks like a complete answer
                     raise TimeoutError("timed out")
-                found = {name.lower(): value for name, value in response.getheaders()}
+                answer_headers = {name.lower(): value for name, value in response.getheaders()}
     except (OSError, HTTPException) as error:
         text = scrub_text(str(error)) or type(error).__name__
         limit = f" (timeout {target.timeout_s:g} s)" if isinstance(error, TimeoutError) else ""
         raise AgentFailed(f"{host} does not answer: {text}{limit}") from None
     if len(read) > max_bytes:
         raise AgentFailed(f"{host} answered more than {max_bytes} bytes", retryable=False)
-    return HttpAnswer(response.status, found, read)
+    return HttpAnswer(response.status, answer_headers, read)
 
 
 def _path(parts: SplitResult) -> str:

@@ -67,7 +67,7 @@ def refusal(secret: str, headers: Mapping[str, str], body: bytes, *, now_s: int)
         return "unsigned"
     expected = (_SCHEME + _signature(secret, message_id, stamp, body)).encode()
     # All signatures are compared, so that the duration does not reveal which one matches.
-    if not sum(hmac.compare_digest(expected, it.encode(errors="replace")) for it in given[:10]):
+    if not sum(hmac.compare_digest(expected, signature.encode(errors="replace")) for signature in given[:10]):
         return "forged"
     return "expired" if abs(now_s - int(stamp)) > TOLERANCE_S else None
 

@@ -161,9 +161,11 @@ class BlockReader:
     def _markers_of_row(self, line: Line) -> None:
         """Take the markers of a row: each is repeated after its table."""
         cells = raw_cells(line.text) if has_bracket(line.text) else ()
-        for it in [it for cell in cells for it in find_markers(cell).found]:
+        for found_marker in [marker for cell in cells for marker in find_markers(cell).found]:
             self.notes.add(FormRule.MARKER, line.number)
-            self.blocks.append(replace(it.marker, agent=self.agent, round=self.number, line=line.number))
+            self.blocks.append(
+                replace(found_marker.marker, agent=self.agent, round=self.number, line=line.number)
+            )
 
     def _note_markers(self, line: Line, markers: LineMarkers) -> None:
         for at in markers.unclosed:
@@ -172,33 +174,35 @@ class BlockReader:
             hint = f"{line.text[: at + 1]}{word}{line.text[end:]}"
             self.notes.add(FormRule.NEAR_MARKER, line.number, column=at + 1, hint=hint)
 
-    def _markers(self, line: Line, found: list[FoundMarker], *, spoken: int = 0, heading: str = "") -> None:
+    def _markers(
+        self, line: Line, found_markers: list[FoundMarker], *, spoken: int = 0, heading: str = ""
+    ) -> None:
         """Take a line with markers: each is a block of its own, and so is the prose around it.
 
         The first `spoken` characters are the speaker's name. `heading`: what begins before the first marker.
         """
         canonical: list[str] = []
-        for piece in split_line(line.text, found):
+        for piece in split_line(line.text, found_markers):
             if isinstance(piece, str) and heading and not canonical:
                 canonical.append(heading)
                 continue
             if isinstance(piece, str):
-                said = unescape_prose(piece, self.place)
+                prose = unescape_prose(piece, self.place)
                 # On a line of its own it may begin like a heading or a fence, and stays a sentence.
-                body = said.lstrip()
+                body = prose.lstrip()
                 place = replace(self.place, quotable=False) if spoken and not canonical else self.place
-                canonical.append(said[: len(said) - len(body)] + escape_prose(body, place))
+                canonical.append(prose[: len(prose) - len(body)] + escape_prose(body, place))
                 if len(canonical) > 1:
-                    self.blocks.append(Prose(said, line.number))
+                    self.blocks.append(Prose(prose, line.number))
                 else:  # the text before the first marker continues the prose above
-                    self._prose.append(said[spoken:].lstrip() if spoken else said)
+                    self._prose.append(prose[spoken:].lstrip() if spoken else prose)
                 continue
             self._end_prose()
             marker = piece.to_marker(self.agent, self.number, line.number)
             self.blocks.append(marker)
             canonical.append(str(marker))
-        if found[0].start or len(canonical) > 1:
+        if found_markers[0].start or len(canonical) > 1:
             hint = "\n".join(canonical)
-            self.notes.add(FormRule.MARKER, line.number, column=found[0].start + 1, hint=hint)
+            self.notes.add(FormRule.MARKER, line.number, column=found_markers[0].start + 1, hint=hint)
         else:
             self.notes.compare(FormRule.MARKER, line.number, text=line.text, canonical="\n".join(canonical))

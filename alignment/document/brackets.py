@@ -110,9 +110,13 @@ def read_head(
         return refs.found, rest + _separator(text[lead + refs.end :]), text[lead:][: refs.end].strip()
     if lead:
         return (), at + lead, ""
-    words, colon, _ = text.partition(":")
+    before_colon, colon, _ = text.partition(":")
     if colon:
-        return None if words.strip().upper() in FORMS else (_refs_among(words, kind, last=True), at, "")
+        return (
+            None
+            if before_colon.strip().upper() in FORMS
+            else (_refs_among(before_colon, kind, last=True), at, "")
+        )
     if not (loud or alone) or not _is_about_others(text, kind):
         return None
     among = _refs_among(text, kind, last=False)
@@ -126,7 +130,7 @@ def _is_about_others(text: str, kind: MarkerType) -> bool:
     return (
         kind not in _DECLARING
         and words[0].upper() in _LEADING
-        and not any(is_placeholder(it, kind) for it in words)
+        and not any(is_placeholder(word, kind) for word in words)
     )
 
 

@@ -93,8 +93,8 @@ class ExpertNames:
 
     def by_cell(self, text: str) -> Expert | None:
         """Return the only expert whose row of the panel has a cell with this text, such as an id."""
-        found = [it for it in self.experts.values() if text.casefold() in it.cells]
-        return found[0] if len(found) == 1 else None
+        matches = [expert for expert in self.experts.values() if text.casefold() in expert.cells]
+        return matches[0] if len(matches) == 1 else None
 
 
 def _key(name: str) -> str:
@@ -149,8 +149,8 @@ def experts_of(table: Table, *, titled: bool) -> list[Expert]:
 
 def _expert(row: tuple[str, ...], who: int, role: int | None, emoji: int) -> Expert:
     own = split_emoji(row[who])[1] or (split_emoji(row[emoji])[1] if emoji < len(row) else "")
-    said = row[role] if role is not None and role < len(row) else ""
-    return Expert(split_name(row[who])[0], own, said, tuple(plain(cell).casefold() for cell in row))
+    role_text = row[role] if role is not None and role < len(row) else ""
+    return Expert(split_name(row[who])[0], own, role_text, tuple(plain(cell).casefold() for cell in row))
 
 
 def experts_in(text: str) -> list[Expert]:
@@ -182,24 +182,24 @@ def read_agent(heading: Heading, names: ExpertNames) -> AgentHeading | None:
     name, more = split_name(text)
     if not name or is_judge(name):
         return None
-    known = names.get(name)
-    if known is None and (prefix := _known_prefix(text, names, named_by_emoji=is_expert_emoji(emoji))):
-        known, more = prefix
-    if known is None and not _looks_like_a_turn(heading, name, emoji, names):
+    expert = names.get(name)
+    if expert is None and (prefix := _known_prefix(text, names, named_by_emoji=is_expert_emoji(emoji))):
+        expert, more = prefix
+    if expert is None and not _looks_like_a_turn(heading, name, emoji, names):
         return None
-    name = known.name if known else name
-    written = _emoji_of(heading, emoji, known)
+    name = expert.name if expert else name
+    written = _emoji_of(heading, emoji, expert)
     # Further emoji are the author's, too: they stay, in the name or beside it.
     kept = {written, *f"{name} {more} {extra}".split()}
-    others = (it for it in heading.text.split() if is_emoji(it) and it not in kept)
-    found = AgentHeading(name, written, " ".join(filter(None, (more, extra, *others))))
-    return found if is_canonical(found) else None
+    others = (word for word in heading.text.split() if is_emoji(word) and word not in kept)
+    agent = AgentHeading(name, written, " ".join(filter(None, (more, extra, *others))))
+    return agent if is_canonical(agent) else None
 
 
-def _emoji_of(heading: Heading, emoji: str, known: Expert | None) -> str:
+def _emoji_of(heading: Heading, emoji: str, expert: Expert | None) -> str:
     """Return the emoji of a turn: the written one, which may be an ornament if the name is known."""
-    of_panel = known.emoji if known and may_be_emoji_of_turn(known.emoji) else ""
-    written = emoji if is_expert_emoji(emoji) or (known and may_be_emoji_of_turn(emoji)) else ""
+    of_panel = expert.emoji if expert and may_be_emoji_of_turn(expert.emoji) else ""
+    written = emoji if is_expert_emoji(emoji) or (expert and may_be_emoji_of_turn(emoji)) else ""
     if of_panel in heading.text.split() and not is_expert_emoji(written):
         return of_panel
     return written or of_panel or EXPERT_EMOJI
@@ -295,7 +295,7 @@ class SpeakerLine(NamedTuple):
 
 def speaker_of(line: str, names: ExpertNames) -> SpeakerLine | None:
     """Return the speaker who begins in `line`, or None."""
-    label, said = speaker_label(line)
+    label, text = speaker_label(line)
     name, extra = split_name(label)
     expert = names.get(name) if name else None
     if expert is None:
@@ -303,8 +303,8 @@ def speaker_of(line: str, names: ExpertNames) -> SpeakerLine | None:
     emoji = expert.emoji if may_be_emoji_of_turn(expert.emoji) else EXPERT_EMOJI
     headings = (AgentHeading(expert.name, emoji, extra), AgentHeading(expert.name, emoji))
     heading = next(filter(is_canonical, headings), None)
-    before = len(line.rstrip()) - len(said.strip())
-    return SpeakerLine(heading, one_line(said), before) if heading else None
+    before = len(line.rstrip()) - len(text.strip())
+    return SpeakerLine(heading, one_line(text), before) if heading else None
 
 
 def speaker_label(line: str) -> tuple[str, str]:
@@ -317,12 +317,12 @@ def speaker_label(line: str) -> tuple[str, str]:
     body = body.partition(" ")[2].lstrip() if listed else body
     bare = body.lstrip(_EMOJI)
     if bare[:2] in _BOLD:
-        label, said = _bold(bare)
+        label, rest = _bold(bare)
     elif listed or (text[0] == ">" and bare == body):
         return "", ""  # in a list or a quote, a name alone is no speaker's
     else:
-        label, said = _plain(body)
-    return (label, said) if len(label) <= _LONGEST else ("", "")
+        label, rest = _plain(body)
+    return (label, rest) if len(label) <= _LONGEST else ("", "")
 
 
 def _bold(text: str) -> tuple[str, str]:

@@ -168,7 +168,11 @@ def to_sarif(findings: Mapping[str, Sequence[LintFinding]], *, version: str) -> 
         for code, (severity, text) in RULES.items()
     ]
     order = {code: index for index, code in enumerate(RULES)}
-    results = [_result(file, it, order[it.code]) for file, found in findings.items() for it in found]
+    results = [
+        _result(file, finding, order[finding.code])
+        for file, file_findings in findings.items()
+        for finding in file_findings
+    ]
     return sarif_log("symposia lint", version=version, rules=rules, results=results)
 
 

@@ -179,18 +179,18 @@ def read_round(heading: Heading) -> RoundMention | None:
     """Return the round that a heading names; None if it names several rounds, or none by a number."""
     if heading.level > DEEPEST or read_judge(heading):
         return None
-    if found := plain_round(heading):
-        return found
+    if mention := plain_round(heading):
+        return mention
     text = plain(without_markup(heading.text)).lstrip(_FRONT).removeprefix("The ")
     first, _, rest = text.partition(" ")
     word, _, label = rest.partition(" ")
     if first.casefold() == _ROUND:
-        found = _counted(rest, heading.level)
+        mention = _counted(rest, heading.level)
     else:
         label = f": {label}" if word.endswith(":") else label
-        found = _named(first, word.rstrip(":"), label, heading.level)
-        found = found or (_at_the_end(text) if heading.level <= SECTION else None)
-    return found if found and (found.sure or not is_panel(heading.text)) else None
+        mention = _named(first, word.rstrip(":"), label, heading.level)
+        mention = mention or (_at_the_end(text) if heading.level <= SECTION else None)
+    return mention if mention and (mention.sure or not is_panel(heading.text)) else None
 
 
 def plain_round(heading: Heading) -> RoundMention | None:
@@ -206,12 +206,12 @@ def plain_round(heading: Heading) -> RoundMention | None:
 
 def _counted(rest: str, level: int) -> RoundMention | None:
     """Return the round of what follows the word `Round`: `2`, `II: X`, `2 (X)`."""
-    found = read_number(rest)
-    if found is None or _names_several(found[1]):
+    number_and_rest = read_number(rest)
+    if number_and_rest is None or _names_several(number_and_rest[1]):
         return None
-    label = _without_total(found[1])
-    mention = _mention(found[0], label, sure=level <= SECTION or rest[:1].isdecimal())
-    return mention if mention.sure or found[0] <= MOST_ROUNDS else None  # `Round 2024 budget`
+    label = _without_total(number_and_rest[1])
+    mention = _mention(number_and_rest[0], label, sure=level <= SECTION or rest[:1].isdecimal())
+    return mention if mention.sure or number_and_rest[0] <= MOST_ROUNDS else None  # `Round 2024 budget`
 
 
 def _without_total(rest: str) -> str:
@@ -250,10 +250,10 @@ def _at_the_end(text: str) -> RoundMention | None:
     at = text.casefold().rfind(f"{_ROUND} ")
     label = text[:at].rstrip() if at > 0 and len(text.casefold()) == len(text) else ""
     bare = label.rstrip("(:[|" + DASHES).strip()
-    found = read_number(text[at + len(_ROUND) + 1 :].rstrip(" )]"))
-    if found is None or bare == label or not bare or not _BRACKETS.keys().isdisjoint(bare):
+    number_and_rest = read_number(text[at + len(_ROUND) + 1 :].rstrip(" )]"))
+    if number_and_rest is None or bare == label or not bare or not _BRACKETS.keys().isdisjoint(bare):
         return None
-    number, rest = found
+    number, rest = number_and_rest
     if number > MOST_ROUNDS or _names_several(rest):
         return None
     return _mention(number, rest, sure=False, name=bare)
@@ -312,7 +312,7 @@ def _without_links(text: str) -> str:
 
 def later_round(extra: str, last: int | None) -> RoundHeading | None:
     """Return the round after `last` that a turn's heading mentions beside the name: `Round 2` of `Muffin — Round 2`."""
-    found = read_round(Heading(TURN, extra.strip("()[] "))) if _ROUND in extra.casefold() else None
-    if found is None or found.number is None or last is None or found.number <= last:
+    mention = read_round(Heading(TURN, extra.strip("()[] "))) if _ROUND in extra.casefold() else None
+    if mention is None or mention.number is None or last is None or mention.number <= last:
         return None
-    return found.heading(last)
+    return mention.heading(last)

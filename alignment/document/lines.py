@@ -238,8 +238,8 @@ def classify(line: str, names: ExpertNames = _NO_EXPERTS) -> DialogueLine:
         return structure
     if head == "|":
         return TableRow(read_row(line))
-    if has_bracket(line) and (found := find_markers(line).found):
-        return MarkerLine(tuple(it.marker for it in found))
+    if has_bracket(line) and (found_markers := find_markers(line).found):
+        return MarkerLine(tuple(marker.marker for marker in found_markers))
     return read_metadata(line) or Content(line.strip())
 
 
@@ -276,7 +276,7 @@ def read_metadata(line: str) -> MetadataLine | None:
         return None
     veiled = blank_escapes(text)
     end = min((at for mark in ("**:", ":**") if (at := veiled.find(mark, 2)) > 0), default=0)
-    if has_bracket(text[:end]) and any(it.start < end for it in find_markers(text).found):
+    if has_bracket(text[:end]) and any(marker.start < end for marker in find_markers(text).found):
         return None  # `**[TENSION T01]**: Speed` is a marker
     key = plain(unescape(text[2:end], _KEY_SPECIAL))
     return MetadataLine(key, one_line(text[end + 3 :])) if key and "**" not in veiled[2:end] else None
@@ -319,5 +319,5 @@ def underlined_heading(above: str, line: str, names: ExpertNames) -> Heading | N
         return Heading(TITLE, text)
     heading = Heading(SECTION, plain(text))
     words = {*split_emoji(text)[0].casefold().split()}
-    known = read_round(heading) or read_judge(heading) or read_agent(heading, names)
-    return heading if known or is_document_section(text) or "scoreboard" in words else None
+    structure = read_round(heading) or read_judge(heading) or read_agent(heading, names)
+    return heading if structure or is_document_section(text) or "scoreboard" in words else None

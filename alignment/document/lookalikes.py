@@ -69,10 +69,10 @@ def unread_rounds(parsed: ParsedDocument) -> Iterator[Lookalike]:
 def _reads_like_new_round(line: str, numbers: set[int]) -> RoundHeading | None:
     """Return the round of a subheading that has the form of a round's, with a number that no round has."""
     heading = read_heading(line) if line.lstrip()[:1] == "#" else None
-    found = read_round(heading) if heading and heading.level > SECTION else None
-    if found is None or found.number is None or not (found.sure or found.parted):
+    mention = read_round(heading) if heading and heading.level > SECTION else None
+    if mention is None or mention.number is None or not (mention.sure or mention.parted):
         return None
-    return found.heading(None) if found.number not in numbers and found.number <= MOST_ROUNDS else None
+    return mention.heading(None) if mention.number not in numbers and mention.number <= MOST_ROUNDS else None
 
 
 def _is_fraction(line: str) -> bool:
@@ -107,13 +107,13 @@ def unread_turns(parsed: ParsedDocument) -> Iterator[Lookalike]:
     parts = [*_free_parts(parsed)]
     bare = set() if names else _bare_names(parts)
     for part in parts if parsed.document.rounds or names else ():
-        for it in part.unread:
-            like = _joined(it.heading.text, names) if it.heading.level == TURN else None
-            like = like or _stranger(it, part.start, names)
-            if like is None and it.heading.text in bare and it.heading.level == TURN:
-                like = AgentHeading(it.heading.text)
+        for unread in part.unread:
+            like = _joined(unread.heading.text, names) if unread.heading.level == TURN else None
+            like = like or _stranger(unread, part.start, names)
+            if like is None and unread.heading.text in bare and unread.heading.level == TURN:
+                like = AgentHeading(unread.heading.text)
             if like is not None:
-                yield Lookalike(it.line, f"{'#' * it.heading.level} {it.heading.text}", str(like))
+                yield Lookalike(unread.line, f"{'#' * unread.heading.level} {unread.heading.text}", str(like))
     numbers = {part.number for part in parsed.document.rounds}
     for part in parts:
         yield from _unread_speech(part, names, numbers)
@@ -122,9 +122,9 @@ def unread_turns(parsed: ParsedDocument) -> Iterator[Lookalike]:
 def _free_parts(parsed: ParsedDocument) -> Iterator[_FreePart]:
     starts = parsed.outline.starts
     turns = {part.line for part in parsed.document.rounds if part.turns}
-    markers = sorted(parsed.document.markers, key=lambda it: it.line)
-    at = [it.line for it in markers]
-    bounds = [line for line, it in sorted(starts.items()) if not isinstance(it, AgentHeading)]
+    markers = sorted(parsed.document.markers, key=lambda marker: marker.line)
+    at = [marker.line for marker in markers]
+    bounds = [line for line, structure in sorted(starts.items()) if not isinstance(structure, AgentHeading)]
     for line, end in pairwise([*bounds, len(parsed.lines) + 1]):
         start = starts[line]
         section = (
@@ -138,13 +138,13 @@ def _free_parts(parsed: ParsedDocument) -> Iterator[_FreePart]:
 
 def _unread(lines: Sequence[Line], starts: Mapping[int, Start], markers: list[int]) -> Iterator[_Unread]:
     """Yield the headings that were read as nothing but text or a section's title."""
-    found = [
+    headings = [
         (line.number, heading)
         for line in lines
         if not line.hidden and line.text.lstrip()[:1] == "#" and (heading := read_heading(line.text))
     ]
-    ends = [*(line for line, _ in found), lines[-1].number + 1][1:]
-    for (line, heading), end in zip(found, ends, strict=False):
+    ends = [*(line for line, _ in headings), lines[-1].number + 1][1:]
+    for (line, heading), end in zip(headings, ends, strict=False):
         if isinstance(starts.get(line), Heading | None) and SECTION <= heading.level <= DEEPEST:
             yield _Unread(line, heading, bisect_left(markers, end) > bisect_left(markers, line))
 
@@ -152,13 +152,15 @@ def _unread(lines: Sequence[Line], starts: Mapping[int, Start], markers: list[in
 def _bare_names(parts: list[_FreePart]) -> set[str]:
     """Return headings that are names in several rounds without turns that have no other headings."""
     silent = [part for part in parts if isinstance(part.start, RoundHeading) and not part.has_turns]
-    found = [{it.heading.text for it in part.unread if it.heading.level == TURN} for part in silent]
-    if not all(_is_bare_name(text) for texts in found for text in texts):
+    texts_of_parts = [
+        {unread.heading.text for unread in part.unread if unread.heading.level == TURN} for part in silent
+    ]
+    if not all(_is_bare_name(text) for texts in texts_of_parts for text in texts):
         return set()
-    marked = any(it.marked for part in silent for it in part.unread)
-    if not marked and any(len(texts) == 1 for texts in found):
+    marked = any(unread.marked for part in silent for unread in part.unread)
+    if not marked and any(len(texts) == 1 for texts in texts_of_parts):
         return set()  # `### Summary` of each round
-    counts = Counter(text for texts in found for text in texts)
+    counts = Counter(text for texts in texts_of_parts for text in texts)
     return {text for text, count in counts.items() if count > 1}
 
 
@@ -170,15 +172,15 @@ def _is_bare_name(text: str) -> bool:
     return 0 < len(words) <= _MOST_WORDS and plain and words[0][0].isalpha() and is_capitalised(text)
 
 
-def _stranger(it: _Unread, part: Start, names: ExpertNames) -> AgentHeading | None:
+def _stranger(unread: _Unread, part: Start, names: ExpertNames) -> AgentHeading | None:
     """Return the turn of an unknown name beside an emoji, such as `#### Scone 🍪`; a topic's heading is none."""
-    text, emoji = split_emoji(it.heading.text)
+    text, emoji = split_emoji(unread.heading.text)
     name, extra = split_name(text)
     if not may_be_emoji_of_turn(emoji) or not name or names.get(name):
         return None
-    if isinstance(part, Heading) and read_agent(it.heading, names):
+    if isinstance(part, Heading) and read_agent(unread.heading, names):
         return None  # the heading of its section is reported
-    bare = it.marked and _is_bare_name(name) and it.heading.text.endswith(emoji)
+    bare = unread.marked and _is_bare_name(name) and unread.heading.text.endswith(emoji)
     if not is_person(emoji) and not bare:
         return None  # a topic with the emoji of a thing: `### Storage 💾`
     like = AgentHeading(name, emoji if is_person(emoji) else EXPERT_EMOJI, extra)
@@ -192,7 +194,7 @@ def _unread_speech(part: _FreePart, names: ExpertNames, numbers: set[int]) -> It
         return
     mention = read_round(part.start) if isinstance(part.start, Heading) else None
     in_round = isinstance(part.start, RoundHeading)
-    spoken = next((it for line in part.lines[1:] for it in _spoken(line, names)), None)
+    spoken = next((lookalike for line in part.lines[1:] for lookalike in _spoken(line, names)), None)
     if part.markers and (in_round or (mention and mention.number not in numbers)):
         spoken = spoken or Lookalike(part.markers[0].line, str(part.markers[0]), None)
     if spoken and (part.markers or in_round):
@@ -216,9 +218,9 @@ def _joined(text: str, names: ExpertNames) -> AgentHeading | None:
     for mark in _JOINTS:
         joined = joined.replace(mark, "\n")
     experts = [names.get(split_name(name.strip())[0]) for name in joined.split("\n")]
-    known = [it for it in experts if it is not None]
-    if len(known) < 2 or len(known) < len(experts):
+    known_experts = [expert for expert in experts if expert is not None]
+    if len(known_experts) < 2 or len(known_experts) < len(experts):
         return None
-    first, *others = known
+    first, *others = known_experts
     emoji = first.emoji if is_expert_emoji(first.emoji) else EXPERT_EMOJI
-    return AgentHeading(first.name, emoji, "with " + ", ".join(it.name for it in others))
+    return AgentHeading(first.name, emoji, "with " + ", ".join(expert.name for expert in others))

@@ -76,8 +76,8 @@ class Marker:
             return f"{head}: {self._guarded(self.label)}]"
 
         def reads_back(label: str) -> bool:
-            found = find_markers(line := f"{head}: {self._guarded(label)}]").found
-            return [(f.marker, f.end) for f in found] == [(self, len(line))]
+            found_markers = find_markers(line := f"{head}: {self._guarded(label)}]").found
+            return [(f.marker, f.end) for f in found_markers] == [(self, len(line))]
 
         return f"{head}: {self._guarded(escape_if_needed(self.label, _SPECIAL, reads_back=reads_back))}]"
 
@@ -147,11 +147,11 @@ def escape_markers(text: str) -> str:
     """Return `text` with a backslash before every bracket that would be a marker or already has a backslash."""
     if not has_bracket(text):
         return text
-    found = find_markers(text)
-    if not (found.found or found.unclosed or found.hidden):
+    markers = find_markers(text)
+    if not (markers.found or markers.unclosed or markers.hidden):
         return text
     pieces, last = [], 0
-    for at in found.openers:
+    for at in markers.openers:
         pieces.append(text[last:at])
         last = at
     return "\\".join([*pieces, text[last:]])
@@ -225,17 +225,17 @@ class LabelledMarker:
         return Marker(read.type, read.refs, self.label, agent, number, line, column, read.raw_ids)
 
 
-def split_line(text: str, found: Sequence[FoundMarker]) -> Iterator[str | LabelledMarker]:
+def split_line(text: str, found_markers: Sequence[FoundMarker]) -> Iterator[str | LabelledMarker]:
     """Yield the markers, and the prose around them as text without bullets and without the markers' own stars."""
-    first = found[0].start
+    first = found_markers[0].start
     if first and text[:first].strip(_BEFORE_A_MARKER):
         yield _before(text[:first])
-    for i, it in enumerate(found):
-        last = i + 1 == len(found)
-        after = _after(text[it.end : None if last else found[i + 1].start])
+    for i, found_marker in enumerate(found_markers):
+        last = i + 1 == len(found_markers)
+        after = _after(text[found_marker.end : None if last else found_markers[i + 1].start])
         after = after.rstrip() if last else _before(after)
-        yield LabelledMarker(it, it.marker.label or after)
-        if it.marker.label and after:
+        yield LabelledMarker(found_marker, found_marker.marker.label or after)
+        if found_marker.marker.label and after:
             yield after
 
 

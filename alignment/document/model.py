@@ -79,11 +79,11 @@ def merge_prose(blocks: Sequence[Block]) -> Blocks:
 
 
 def _flush(run: list[Prose], out: list[Block]) -> None:
-    said = [prose for prose in run if prose.text]
-    if len(said) > 1:
-        out.append(Prose("\n\n".join(prose.text for prose in said), said[0].line))
+    paragraphs = [prose for prose in run if prose.text]
+    if len(paragraphs) > 1:
+        out.append(Prose("\n\n".join(prose.text for prose in paragraphs), paragraphs[0].line))
     else:
-        out += said
+        out += paragraphs
     run.clear()
 
 
@@ -219,14 +219,15 @@ _KEYS = frozenset({"", "field", "key", "property", "item", "attribute"})
 def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Iterable[Part]) -> ExpertNames:
     """Return the experts: of the panel, or else of the metadata, or else those who took a turn."""
     parts = [*parts]
-    found = [it for table in _tables(preamble) for it in experts_of(table, titled=False)]
-    panels = (it for it in parts if isinstance(it, Section) and is_panel(it.title))
+    experts = [expert for table in _tables(preamble) for expert in experts_of(table, titled=False)]
+    panels = (part for part in parts if isinstance(part, Section) and is_panel(part.title))
     introduced = (
-        [it for table in _tables(panel.blocks) for it in experts_of(table, titled=True)] for panel in panels
+        [expert for table in _tables(panel.blocks) for expert in experts_of(table, titled=True)]
+        for panel in panels
     )
-    found += next(filter(None, introduced), [])
-    if not found:
-        found += [
+    experts += next(filter(None, introduced), [])
+    if not experts:
+        experts += [
             expert
             for entry in metadata
             if {*entry.key.casefold().split()} & PANEL_WORDS and not entry.value.isdecimal()
@@ -234,7 +235,7 @@ def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Iterable[Par
         ]
     turns = (turn for part in parts if isinstance(part, Round) for turn in part.turns)
     # A panel may contain no names: a row may hold an emoji alone.
-    return collect_experts(found) or collect_experts(
+    return collect_experts(experts) or collect_experts(
         (Expert(turn.agent, turn.emoji) for turn in turns), heard=True
     )
 
@@ -257,17 +258,17 @@ def metadata_of(table: Table) -> list[Metadata] | None:
 
 def _turn(turn: Turn, names: ExpertNames) -> Turn:
     """Return the turn under its name in the panel."""
-    known = names.get(turn.agent)
-    if not is_expert_emoji(turn.emoji) and (known is None or names.heard):
+    expert = names.get(turn.agent)
+    if not is_expert_emoji(turn.emoji) and (expert is None or names.heard):
         turn = replace(turn, emoji=EXPERT_EMOJI)  # an ornament is a turn's only beside a name of the panel
-    if known:
-        return turn if known.name == turn.agent else replace(turn, agent=known.name)
-    found = _heading_as_read(turn, names)
-    if names and found is None:
+    if expert:
+        return turn if expert.name == turn.agent else replace(turn, agent=expert.name)
+    heading = _heading_as_read(turn, names)
+    if names and heading is None:
         # The heading of an unknown name is a turn only beside an emoji that the name or the panel makes a person's.
         turn = replace(turn, emoji=EXPERT_EMOJI)
-        found = _heading_as_read(turn, names)
-    return replace(turn, agent=found.name, emoji=found.emoji, extra=found.extra) if found else turn
+        heading = _heading_as_read(turn, names)
+    return replace(turn, agent=heading.name, emoji=heading.emoji, extra=heading.extra) if heading else turn
 
 
 def _heading_as_read(turn: Turn, names: ExpertNames) -> AgentHeading | None:
@@ -292,11 +293,11 @@ class AlignmentDialogue:
         entries: list[Metadata] = [*self.metadata]
         rest: list[Block] = []
         for block in merge_prose(self.preamble):
-            found = metadata_of(block) if isinstance(block, Table) else None
-            if found is None:
+            table_entries = metadata_of(block) if isinstance(block, Table) else None
+            if table_entries is None:
                 rest.append(block)
             else:
-                entries += found
+                entries += table_entries
         object.__setattr__(self, "title", one_line(self.title))
         object.__setattr__(self, "metadata", tuple(entries))
         object.__setattr__(self, "preamble", merge_prose(rest))

@@ -100,9 +100,9 @@ class Outline:
         for _, heading in events:
             if isinstance(heading, RoundHeading) or heading.level != SECTION:
                 continue
-            found = read_round(heading)
-            if found and found.sure and found.number is not None:
-                self._numbers.add(found.number)
+            mention = read_round(heading)
+            if mention and mention.sure and mention.number is not None:
+                self._numbers.add(mention.number)
         for number, heading in events:
             if isinstance(heading, RoundHeading):
                 self._doubt(number, heading)
@@ -141,27 +141,27 @@ class Outline:
 
     def _bold_line(self, number: int, text: str) -> Iterator[tuple[int, Heading | RoundHeading]]:
         heading = bold_heading(text)
-        found = read_round(heading) if heading else None
-        if heading is None or found is None:
+        mention = read_round(heading) if heading else None
+        if heading is None or mention is None:
             return
         self.bold_rounds = True
         self._no_sections.add(number)
-        yield number, heading if self._bold else found.heading(None)
+        yield number, heading if self._bold else mention.heading(None)
 
     def _doubt(self, line: int, begun: RoundHeading) -> None:
         if self._last is not None and begun.number == self._last + 1:
             self._doubtful = line, begun
 
     def _heading(self, line: int, heading: Heading) -> None:
-        found = read_round(heading)
-        surely = found is not None and found.sure and heading.level <= self._deepest(heading)
-        known = self._names.get(split_name(heading.text)[0])
+        mention = read_round(heading)
+        surely = mention is not None and mention.sure and heading.level <= self._deepest(heading)
+        expert = self._names.get(split_name(heading.text)[0])
         # `Muffin — Round 1` is Muffin's turn.
-        of_expert = self._in_round and known and heading.text[:1] not in "rR" and self._agent_of(heading)
+        of_expert = self._in_round and expert and heading.text[:1] not in "rR" and self._agent_of(heading)
         judge = read_judge(heading)
-        if found and surely and not of_expert:
+        if mention and surely and not of_expert:
             self._close(line, TITLE)
-            self._begin_round(line, found.heading(self._last), heading.level)
+            self._begin_round(line, mention.heading(self._last), heading.level)
             self._round_level = heading.level
         elif judge:
             self._close(line, heading.level)
@@ -172,14 +172,14 @@ class Outline:
             if begun := later_round(agent.extra, self._last):
                 self.unclear[line] = begun
         else:
-            if known is None and not self._would_speak(heading):
+            if expert is None and not self._would_speak(heading):
                 self._add_candidate(line, heading)
             if heading.level == SECTION and line not in self._no_sections:
                 self._begin(line, heading)
                 own = is_document_section(heading.text)
                 self._section = None if own else (line, heading.text)
                 self._in_round = self._in_round and not own
-                if found:
+                if mention:
                     self.quotable.add(line)
 
     def _begin(self, line: int, start: Start, *, level: int = 0, judging: bool = False) -> None:
@@ -229,13 +229,13 @@ class Outline:
 
     def _confirm(self, level: int) -> None:
         """Let the heading that mentions a round begin it, or record which heading is unclear, as an expert speaks."""
-        it, section, doubtful = self._pending, self._section, self._doubtful
+        pending, section, doubtful = self._pending, self._section, self._doubtful
         self._pending = self._section = self._doubtful = None
-        if it is not None and level >= it.level and (self._last is not None or level > SECTION):
-            if not (it.weak and it.begun.number in self._numbers):
-                self._begin_round(it.line, it.begun, it.level)
-            elif it.level <= SECTION:
-                self.unclear[it.line] = it.begun
+        if pending is not None and level >= pending.level and (self._last is not None or level > SECTION):
+            if not (pending.weak and pending.begun.number in self._numbers):
+                self._begin_round(pending.line, pending.begun, pending.level)
+            elif pending.level <= SECTION:
+                self.unclear[pending.line] = pending.begun
         elif section is not None:
             line, title = section
             number = 0 if self._last is None else self._last + 1
@@ -248,22 +248,27 @@ class Outline:
 
         In a report such as an agenda, experts are named but do not speak.
         """
-        it = self._pending
-        if it is None or level > it.level:
+        pending = self._pending
+        if pending is None or level > pending.level:
             return
         self._pending = None
-        report = not ROUND_REPORT_WORDS.isdisjoint(it.begun.label.casefold().split())
-        if it.level > SECTION or it.line in self._no_sections or it.begun.number in self._numbers or report:
+        report = not ROUND_REPORT_WORDS.isdisjoint(pending.begun.label.casefold().split())
+        if (
+            pending.level > SECTION
+            or pending.line in self._no_sections
+            or pending.begun.number in self._numbers
+            or report
+        ):
             return
-        if next(self._speakers(it.line, line), None):
-            self._begin_round(it.line, it.begun, it.level)
+        if next(self._speakers(pending.line, line), None):
+            self._begin_round(pending.line, pending.begun, pending.level)
 
     def _add_candidate(self, line: int, heading: Heading) -> None:
         self._close(line, heading.level)
-        found = read_round(heading)
-        if found is None:
+        mention = read_round(heading)
+        if mention is None:
             return
-        begun = found.heading(self._last)
+        begun = mention.heading(self._last)
         deep = heading.level > self._deepest(heading)
         if deep and self._last is not None and begun.number <= self._last:
             return  # a subheading about this round or an earlier one
@@ -274,15 +279,15 @@ class Outline:
         """Begin turns at the lines with a speaker's name in the rounds in which no heading begins one."""
         parts = [line for line, start in sorted(self.starts.items()) if not isinstance(start, AgentHeading)]
         ends = dict(pairwise([*parts, len(self._lines) + 1]))
-        self.quotable = {it for it in self.quotable if self._mentions_new_round(self.starts[it])}
+        self.quotable = {number for number in self.quotable if self._mentions_new_round(self.starts[number])}
         for begun in [line for line, turns in self._rounds.items() if not turns]:
             self.quotable.add(begun)
             for line, spoken in self._speakers(begun, ends[begun]):
                 self.starts[line], self.spoken[line] = spoken.heading, spoken
 
     def _mentions_new_round(self, start: Start) -> bool:
-        found = read_round(start) if isinstance(start, Heading) else None
-        return found is not None and found.number not in self._numbers
+        mention = read_round(start) if isinstance(start, Heading) else None
+        return mention is not None and mention.number not in self._numbers
 
     def _speakers(self, start: int, end: int) -> Iterator[tuple[int, SpeakerLine]]:
         for line in self._lines[start : end - 1] if self._names else ():
@@ -307,6 +312,6 @@ def reads_like_round(line: str) -> RoundHeading | None:
 
 
 def _named_round(text: str) -> RoundHeading | None:
-    found = read_round(Heading(SECTION, text))
-    named = found and (found.sure or found.parted) and (found.number or 0) <= MOST_ROUNDS
-    return found.heading(None) if found and named else None
+    mention = read_round(Heading(SECTION, text))
+    named = mention and (mention.sure or mention.parted) and (mention.number or 0) <= MOST_ROUNDS
+    return mention.heading(None) if mention and named else None

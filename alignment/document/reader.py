@@ -50,7 +50,7 @@ def parse(markdown: str) -> AlignmentDialogue:
 
 def parse_markers(text: str, agent: str | None = None, round: int | None = None) -> tuple[Marker, ...]:  # noqa: A002
     """Return the markers of what one expert said, in order, each with this agent and round."""
-    return tuple(it for it in read_blocks(text, agent, round) if isinstance(it, Marker))
+    return tuple(block for block in read_blocks(text, agent, round) if isinstance(block, Marker))
 
 
 def read_blocks(text: str, agent: str | None = None, number: int | None = None) -> list[Block]:
@@ -104,8 +104,8 @@ class _Draft:
         match self.start:
             case RoundHeading(number, label):
                 turns = (
-                    Turn(it.name, it.emoji, it.extra, tuple(draft.blocks), draft.line)
-                    for it, draft in self.turns
+                    Turn(heading.name, heading.emoji, heading.extra, tuple(draft.blocks), draft.line)
+                    for heading, draft in self.turns
                 )
                 return Round(number, label, blocks, tuple(turns), self.line)
             case JudgeHeading(label):
@@ -198,10 +198,10 @@ class ScannedLine:
 
 def scan(markdown: str) -> Iterator[ScannedLine]:
     """Yield every line with its kind, its section and its round."""
-    found = read(markdown)
+    parsed = read(markdown)
     section, number, in_header = "", None, True
-    for line in found.lines:
-        start = found.outline.starts.get(line.number)
+    for line in parsed.lines:
+        start = parsed.outline.starts.get(line.number)
         kind = Content(line.text.strip()) if line.hidden else classify(line.text)
         heading = read_heading(line.text) or Heading(SECTION, plain(line.text))
         if isinstance(start, RoundHeading):

@@ -53,8 +53,8 @@ def _part(part: Part, place: Place, numbers: set[int]) -> Iterator[str]:
             yield str(JudgeHeading(label))
         case section:
             heading = Heading(SECTION, section.title)
-            found = read_round(heading)
-            quotable = found is not None and found.number not in numbers
+            mention = read_round(heading)
+            quotable = mention is not None and mention.number not in numbers
             yield str(heading)
     yield from _blocks(part.blocks, replace(place, quotable=quotable))
     for turn in part.turns if isinstance(part, Round) else ():
@@ -84,8 +84,8 @@ def fix(markdown: str, *, applies: Callable[[str], bool] | None = None) -> str:
         applies: True for the codes of findings to fix; None: all.
     """
     for _ in range(_MOST_PASSES):
-        found = [f for f in reversed(lint(markdown)) if applies is None or applies(f.code.value)]
-        hints = {f.line: f.fix_hint for f in found if f.safe and f.fix_hint is not None}
+        findings = [f for f in reversed(lint(markdown)) if applies is None or applies(f.code.value)]
+        hints = {f.line: f.fix_hint for f in findings if f.safe and f.fix_hint is not None}
         fixed = _Fixer(markdown).apply(hints) if hints else markdown
         if fixed == markdown:
             break
@@ -117,10 +117,10 @@ class _Fixer:
     def _keep(self, hints: dict[int, str]) -> bool:
         self._trials += 1
         tried = self._kept | hints
-        same = _reading(self._text(tried)) == self._before
-        if same:
+        is_unchanged = _reading(self._text(tried)) == self._before
+        if is_unchanged:
             self._kept = tried
-        return same
+        return is_unchanged
 
     def _text(self, hints: Mapping[int, str]) -> str:
         lines = [*self._lines]
@@ -138,15 +138,22 @@ def _replaced(line: str, hint: str, end: str) -> str:
 def _reading(markdown: str) -> Hashable:
     """Return all that a text says, without its lines and spacing."""
     document = parse(markdown)
-    rounds = tuple((it.number, it.label, tuple(turn.heading for turn in it.turns)) for it in document.rounds)
-    markers = tuple((it.type, it.refs, it.label, it.agent, it.round) for it in document.markers)
+    rounds = tuple(
+        (part.number, part.label, tuple(turn.heading for turn in part.turns)) for part in document.rounds
+    )
+    markers = tuple(
+        (marker.type, marker.refs, marker.label, marker.agent, marker.round) for marker in document.markers
+    )
     return document.title, document.metadata, rounds, markers, _rest(document)
 
 
 def _rest(document: AlignmentDialogue) -> Hashable:
     """Return the other headings, the tables and the words."""
     blocks = [*document.blocks()]
-    tables = tuple((it.header, it.rows) for it in blocks if isinstance(it, Table))
-    words = "".join(without_spaces(it.text) for it in blocks if isinstance(it, Prose))
-    judge, sections = tuple(it.label for it in document.judge), tuple(it.title for it in document.sections)
-    return judge, sections, tables, words
+    tables = tuple((table.header, table.rows) for table in blocks if isinstance(table, Table))
+    text = "".join(without_spaces(prose.text) for prose in blocks if isinstance(prose, Prose))
+    judge, sections = (
+        tuple(part.label for part in document.judge),
+        tuple(section.title for section in document.sections),
+    )
+    return judge, sections, tables, text

@@ -59,10 +59,10 @@ def _title(document: AlignmentDialogue) -> Iterator[LintFinding]:
 
 
 def _unread(parsed: ParsedDocument) -> Iterator[LintFinding]:
-    for it in unread_rounds(parsed):
-        yield _finding(ContentRule.UNREAD_ROUND, it.line, it.text, hint=it.hint)
-    for it in unread_turns(parsed):
-        yield _finding(ContentRule.UNREAD_TURN, it.line, it.text, hint=it.hint)
+    for lookalike in unread_rounds(parsed):
+        yield _finding(ContentRule.UNREAD_ROUND, lookalike.line, lookalike.text, hint=lookalike.hint)
+    for lookalike in unread_turns(parsed):
+        yield _finding(ContentRule.UNREAD_TURN, lookalike.line, lookalike.text, hint=lookalike.hint)
 
 
 def _ids(document: AlignmentDialogue) -> Iterator[LintFinding]:
@@ -109,7 +109,7 @@ def _tensions(document: AlignmentDialogue) -> Iterator[LintFinding]:
     raised = {
         ref.id for marker in document.markers if marker.type is MarkerType.TENSION for ref in marker.refs
     }
-    known = {base_id(name) for name in (*rows, *raised)}
+    known_ids = {base_id(name) for name in (*rows, *raised)}
     resolved: dict[str, Marker] = {}
     for marker in document.markers:
         if marker.type is MarkerType.TENSION:  # raised again after it was resolved: open again
@@ -117,7 +117,7 @@ def _tensions(document: AlignmentDialogue) -> Iterator[LintFinding]:
                 resolved.pop(ref.id, None)
         for ref in marker.refs if marker.type is MarkerType.RESOLVED else ():
             resolved[ref.id] = marker
-            if base_id(ref.id) not in known and ref.id.startswith("T"):
+            if base_id(ref.id) not in known_ids and ref.id.startswith("T"):
                 yield _finding(ContentRule.UNKNOWN_TENSION, marker.line, ref.id, column=marker.column)
     for name, row in rows.items():
         if row.state in _STILL_OPEN and name in resolved:
@@ -183,11 +183,11 @@ def lint(markdown: str, *, strict: bool = False) -> tuple[LintFinding, ...]:
     """Return the findings in the order of their lines. `strict` makes each an error."""
     reading = read(markdown)
     lines = markdown.split("\n")
-    found = [*map(_of_form, reading.notes), *check_content(reading, lines)]
-    found.sort(key=lambda finding: (finding.line, finding.column))
+    findings = [*map(_of_form, reading.notes), *check_content(reading, lines)]
+    findings.sort(key=lambda finding: (finding.line, finding.column))
     if strict:
-        found = [replace(finding, severity=LintSeverity.ERROR) for finding in found]
-    return tuple(found)
+        findings = [replace(finding, severity=LintSeverity.ERROR) for finding in findings]
+    return tuple(findings)
 
 
 def _of_form(note: FormNote) -> LintFinding:

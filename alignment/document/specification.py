@@ -99,8 +99,8 @@ def _headings() -> Table:
 @cache
 def example() -> AlignmentDialogue:
     """Return a short example document."""
-    said = marker_examples()
-    perspective, tension = said[MarkerType.PERSPECTIVE], said[MarkerType.TENSION]
+    examples = marker_examples()
+    perspective, tension = examples[MarkerType.PERSPECTIVE], examples[MarkerType.TENSION]
     rounds = (
         Round(
             0,
@@ -116,12 +116,12 @@ def example() -> AlignmentDialogue:
             turns=(
                 _turn(
                     "Muffin",
-                    said[MarkerType.REFINEMENT],
+                    examples[MarkerType.REFINEMENT],
                     "The table is a cache.",
-                    said[MarkerType.CONCESSION],
+                    examples[MarkerType.CONCESSION],
                     CONVERGE_MOVE,
                 ),
-                _turn("Scone", said[MarkerType.RESOLVED], CONVERGE_MOVE),
+                _turn("Scone", examples[MarkerType.RESOLVED], CONVERGE_MOVE),
             ),
         ),
     )
@@ -134,8 +134,8 @@ def example() -> AlignmentDialogue:
     return AlignmentDialogue("Alignment Dialogue: Files or Tables", metadata, parts=parts)
 
 
-def _turn(agent: str, *said: Marker | str) -> Turn:
-    blocks: tuple[Block, ...] = tuple(Prose(it) if isinstance(it, str) else it for it in said)
+def _turn(agent: str, *contents: Marker | str) -> Turn:
+    blocks: tuple[Block, ...] = tuple(Prose(item) if isinstance(item, str) else item for item in contents)
     return Turn(agent, blocks=blocks)
 
 

@@ -75,8 +75,8 @@ def split_emoji(text: str) -> tuple[str, str]:
         start += 1
     while end > start and text[end - 1] in PICTORIAL:
         end -= 1
-    found = [word for word in (text[:start] + " " + text[end:]).split() if is_emoji(word)]
-    return text[start:end], found[0] if found else ""
+    emoji = [word for word in (text[:start] + " " + text[end:]).split() if is_emoji(word)]
+    return text[start:end], emoji[0] if emoji else ""
 
 
 def plain(text: str) -> str:

@@ -47,8 +47,8 @@ class ScoreRow:
     @property
     def sum(self) -> ScoreNumber | None:
         """The sum of the four scores and the bonus, or None when a score is missing."""
-        known = [score for score in self.scores if score is not None]
-        return _rounded(sum(known) + self.bonus) if len(known) == len(DIMENSIONS) else None
+        numbers = [score for score in self.scores if score is not None]
+        return _rounded(sum(numbers) + self.bonus) if len(numbers) == len(DIMENSIONS) else None
 
     @property
     def adds_up(self) -> bool:
@@ -89,15 +89,15 @@ class Scoreboard:
 
 def scoreboards(document: AlignmentDialogue) -> tuple[Scoreboard, ...]:
     """Return every scoreboard, in order, with the number of the round that contains or precedes it."""
-    found, number = [], None
+    boards, number = [], None
     for part in document.parts:
         if not isinstance(part, Judge):
             number = part.number if isinstance(part, Round) else None
         runs = (
             [part.blocks, *(turn.blocks for turn in part.turns)] if isinstance(part, Round) else [part.blocks]
         )
-        found += [board for blocks in runs for board in _scoreboards(blocks, number)]
-    return tuple(found)
+        boards += [board for blocks in runs for board in _scoreboards(blocks, number)]
+    return tuple(boards)
 
 
 def _scoreboards(blocks: Blocks, number: int | None) -> Iterator[Scoreboard]:
@@ -111,12 +111,12 @@ def _scoreboards(blocks: Blocks, number: int | None) -> Iterator[Scoreboard]:
         rows = tuple(
             _row(block.header, row, line, scored=scored, total=total) for row, line in numbered_rows(block)
         )
-        said, said_at = _total_below(blocks[i + 1]) if i + 1 < len(blocks) else (None, 0)
+        stated_total, said_at = _total_below(blocks[i + 1]) if i + 1 < len(blocks) else (None, 0)
         yield Scoreboard(
             block,
             rows,
             total_column=total,
-            total=said,
+            total=stated_total,
             total_line=said_at,
             of_people=plain(block.header[0]).casefold() in PERSON_COLUMNS,
             round=number,
@@ -235,10 +235,10 @@ def _entries(document: AlignmentDialogue, text: str, needed: set[str]) -> Iterat
                     ),
                     "",
                 )
-                found = read_id(cells["id"])
-                if found:
+                entry_id = read_id(cells["id"])
+                if entry_id:
                     status = cells.get("status", "")
-                    yield Entry(found, cells[text], agent, cells.get("round", ""), status, line)
+                    yield Entry(entry_id, cells[text], agent, cells.get("round", ""), status, line)
 
 
 def read_id(cell: str) -> str | None:
@@ -250,19 +250,19 @@ def read_id(cell: str) -> str | None:
 def read_state(status: str) -> TensionState | None:
     """Return the state that a status cell says: `**Resolved**`, `✓ RESOLVED (R1)`, `Open`."""
     text = plain(status).casefold()
-    found = [(text.find(word), state) for word, state in STATUS_WORDS if word in text]
-    return min(found, key=lambda pair: pair[0])[1] if found else None
+    mentioned_states = [(text.find(word), state) for word, state in STATUS_WORDS if word in text]
+    return min(mentioned_states, key=lambda pair: pair[0])[1] if mentioned_states else None
 
 
 def tensions(document: AlignmentDialogue) -> tuple[Tension, ...]:
     """Return every tension: those of the tracker, then those that only markers name, each with its state."""
     markers = document.markers
     states: dict[str, TensionState] = {}
-    for said in markers:
-        for ref in said.refs:
-            if said.type is MarkerType.RESOLVED:
+    for spoken_marker in markers:
+        for ref in spoken_marker.refs:
+            if spoken_marker.type is MarkerType.RESOLVED:
                 states[ref.id] = TensionState.RESOLVED
-            elif said.type is MarkerType.TENSION and states.get(ref.id) is TensionState.RESOLVED:
+            elif spoken_marker.type is MarkerType.TENSION and states.get(ref.id) is TensionState.RESOLVED:
                 states[ref.id] = TensionState.REOPENED
     raised = {
         ref.id: marker
@@ -271,35 +271,51 @@ def tensions(document: AlignmentDialogue) -> tuple[Tension, ...]:
         for ref in marker.refs
     }
     rows = {row.id: row for row in tracked_tensions(document)}
-    found = []
+    result = []
     for name in dict.fromkeys((*rows, *reversed(raised))):
         row, marker = rows.get(name), raised.get(name)
         state = (row.state if row else None) or states.get(name, TensionState.OPEN)
         label = plain(row.text) if row else marker.label if marker else ""
         agent, number = (marker.agent, marker.round) if marker else (None, None)
-        found.append(Tension(name, label, state, agent, number))
-    return tuple(found)
+        result.append(Tension(name, label, state, agent, number))
+    return tuple(result)
 
 
 def summary(document: AlignmentDialogue) -> dict[str, Any]:
     """Return title, metadata, panel, rounds, markers, scoreboards, perspectives, tensions and sections."""
     return {
         "title": document.title,
-        "metadata": [{"key": it.key, "value": it.value, "form": it.form.value} for it in document.metadata],
-        "panel": [{"name": it.name, "emoji": it.emoji, "role": it.role} for it in panel(document)],
-        "rounds": [_round(it) for it in document.rounds],
-        "markers": [_marker(it) for it in document.markers],
-        "scoreboards": [_scoreboard(it) for it in scoreboards(document)],
+        "metadata": [
+            {"key": entry.key, "value": entry.value, "form": entry.form.value} for entry in document.metadata
+        ],
+        "panel": [
+            {"name": expert.name, "emoji": expert.emoji, "role": expert.role} for expert in panel(document)
+        ],
+        "rounds": [_round(part) for part in document.rounds],
+        "markers": [_marker(marker) for marker in document.markers],
+        "scoreboards": [_scoreboard(board) for board in scoreboards(document)],
         "perspectives": [
-            {"id": it.id, "perspective": it.text, "agent": it.agent, "round": it.round, "line": it.line}
-            for it in perspectives(document)
+            {
+                "id": perspective.id,
+                "perspective": perspective.text,
+                "agent": perspective.agent,
+                "round": perspective.round,
+                "line": perspective.line,
+            }
+            for perspective in perspectives(document)
         ],
         "tensions": [
-            {"id": it.id, "label": it.label, "state": it.state.value, "agent": it.agent, "round": it.round}
-            for it in tensions(document)
+            {
+                "id": tension.id,
+                "label": tension.label,
+                "state": tension.state.value,
+                "agent": tension.agent,
+                "round": tension.round,
+            }
+            for tension in tensions(document)
         ],
-        "judge": [{"label": it.label, "line": it.line} for it in document.judge],
-        "sections": [{"title": it.title, "line": it.line} for it in document.sections],
+        "judge": [{"label": judge.label, "line": judge.line} for judge in document.judge],
+        "sections": [{"title": section.title, "line": section.line} for section in document.sections],
     }
 
 

@@ -71,13 +71,15 @@ class ArchiveReader:
         """
         query = select(*_LISTED).where(*_conditions(wanted))
         if after is not None:
-            place = PagePosition.from_cursor(after)
-            older = COLLAB.c.opened_ms < place.at_ms
-            query = query.where(or_(older, and_(COLLAB.c.opened_ms == place.at_ms, COLLAB.c.id < place.row)))
+            position = PagePosition.from_cursor(after)
+            older = COLLAB.c.opened_ms < position.at_ms
+            query = query.where(
+                or_(older, and_(COLLAB.c.opened_ms == position.at_ms, COLLAB.c.id < position.row))
+            )
         query = query.order_by(COLLAB.c.opened_ms.desc(), COLLAB.c.id.desc())
-        found, more = self._fetch_page(query, limit)
-        last = PagePosition(found[-1].opened_ms, found[-1].id).cursor() if more else None
-        return ResultPage(tuple(map(_archived, found)), last)
+        rows, more = self._fetch_page(query, limit)
+        last = PagePosition(rows[-1].opened_ms, rows[-1].id).cursor() if more else None
+        return ResultPage(tuple(map(_archived, rows)), last)
 
     def search(
         self, words: str, wanted: SessionFilter = ANY_SESSION, *, after: str | None = None, limit: int = 50
@@ -95,9 +97,9 @@ class ArchiveReader:
         )
         if after is not None:
             query = query.where(MESSAGE.c.id < PagePosition.from_cursor(after).row)
-        found, more = self._fetch_page(query, limit)
-        last = PagePosition(found[-1].at_ms, found[-1].id).cursor() if more else None
-        return ResultPage(tuple(map(_found, found)), last)
+        rows, more = self._fetch_page(query, limit)
+        last = PagePosition(rows[-1].at_ms, rows[-1].id).cursor() if more else None
+        return ResultPage(tuple(map(_found, rows)), last)
 
     def ids(self, prefix: str, *, limit: int = 10) -> list[str]:
         """Return the ids of sessions that start with `prefix`."""
@@ -136,7 +138,7 @@ class ArchiveReader:
         with self._database.reading() as connection:
             session = _newest(connection, session_id).id
             row = connection.execute(select(SNAPSHOT).where(SNAPSHOT.c.session == session)).one()
-            return Snapshot(*(json.loads(it) for it in (row.fields, row.turns, row.board)))
+            return Snapshot(*(json.loads(document) for document in (row.fields, row.turns, row.board)))
 
     def records(self, session_id: str) -> dict[str, str]:
         """Return the records of the session's turns, as JSON by token; none if its calls are not recorded.
@@ -146,8 +148,8 @@ class ArchiveReader:
         """
         with self._database.reading() as connection:
             session = _newest(connection, session_id).id
-            found = connection.execute(select(RECORDED_TURN).where(RECORDED_TURN.c.session == session))
-            return {it.token_id: record_text(it.body) for it in found}
+            rows = connection.execute(select(RECORDED_TURN).where(RECORDED_TURN.c.session == session))
+            return {row.token_id: record_text(row.body) for row in rows}
 
     def attachment(self, session_id: str, sha256: str) -> bytes | None:
         """Return the bytes of an attachment of a session; None: the archive has no such session or attachment."""
@@ -183,15 +185,15 @@ class ArchiveReader:
         """
         with self._database.reading() as connection:
             session = _newest(connection, session_id).id
-        place = None if after == "0" or newest_first else _place(after)
+        position = None if after == "0" or newest_first else _place(after)
         while True:
-            query = _entries(session, stream, place, newest_first=newest_first)
+            query = _entries(session, stream, position, newest_first=newest_first)
             with self._database.reading() as connection:
                 some = connection.execute(query.limit(_BATCH_SIZE)).all()
             yield from map(_entry, some)
             if len(some) < _BATCH_SIZE:
                 return
-            place = some[-1].at_ms, some[-1].seq
+            position = some[-1].at_ms, some[-1].seq
 
     def newest_page(
         self, session_id: str, stream: str, *, before: str | None = None, count: int = _BATCH_SIZE
@@ -201,9 +203,9 @@ class ArchiveReader:
         Raises:
             SessionNotFound: There is no such session.
         """
-        place = None if before is None else _place(before)
+        position = None if before is None else _place(before)
         with self._database.reading() as connection:
-            query = _entries(_newest(connection, session_id).id, stream, place, newest_first=True)
+            query = _entries(_newest(connection, session_id).id, stream, position, newest_first=True)
             return [_entry(row) for row in connection.execute(query.limit(count))]
 
     def _fetch_page(self, query: Select[Any], limit: int) -> tuple[Sequence[Row[Any]], bool]:
@@ -211,8 +213,8 @@ class ArchiveReader:
         if not 1 <= limit <= MAX_PAGE_SIZE:
             raise InvalidInput("limit", limit, f"must be from 1 to {MAX_PAGE_SIZE}")
         with self._database.reading() as connection:
-            found = connection.execute(query.limit(limit + 1)).all()
-        return found[:limit], len(found) > limit
+            rows = connection.execute(query.limit(limit + 1)).all()
+        return rows[:limit], len(rows) > limit
 
     def _contains_words(self, words: str) -> ColumnElement[bool]:
         """Return the condition that a message contains all words."""
@@ -286,18 +288,20 @@ def _place(entry_id: str) -> tuple[int, int]:
     return int(at_ms), int(seq)
 
 
-def _entries(session: int, stream: str, place: tuple[int, int] | None, *, newest_first: bool) -> Select[Any]:
-    """Return the query of a stream's entries after a place in this order; None: from the first one."""
+def _entries(
+    session: int, stream: str, position: tuple[int, int] | None, *, newest_first: bool
+) -> Select[Any]:
+    """Return the query of a stream's entries after a position in this order; None: from the first one."""
     table = _EVENTS.get(stream, MESSAGE)
     first, second = table.c.at_ms, table.c.seq
     query = select(table).where(table.c.session == session)
     # The first comparison alone lets the index find the place; the order of a page needs both.
     if newest_first:
-        if place is not None:
-            at_ms, seq = place
+        if position is not None:
+            at_ms, seq = position
             query = query.where(first <= at_ms, or_(first < at_ms, second < seq))
         return query.order_by(first.desc(), second.desc())
-    if place is not None:
-        at_ms, seq = place
+    if position is not None:
+        at_ms, seq = position
         query = query.where(first >= at_ms, or_(first > at_ms, second > seq))
     return query.order_by(first, second)

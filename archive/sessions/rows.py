@@ -78,12 +78,12 @@ def roster_rows(documents: Documents, session: int) -> tuple[list[Row], list[Row
         {
             "session": session,
             "position": position,
-            "participant_id": storable_text(it.participant_id),
-            "role_id": it.role_id and storable_text(it.role_id),
-            "kind": it.kind.value,
-            "display_name": it.display_name and storable_text(it.display_name),
+            "participant_id": storable_text(participant.participant_id),
+            "role_id": participant.role_id and storable_text(participant.role_id),
+            "kind": participant.kind.value,
+            "display_name": participant.display_name and storable_text(participant.display_name),
         }
-        for position, it in enumerate(collab.participants)
+        for position, participant in enumerate(collab.participants)
     ]
     tags = {storable_text(tag) for tag in collab.meta.tags or ()}
     return people, [{"session": session, "tag": tag} for tag in sorted(tags)]
@@ -109,7 +109,7 @@ def progress_columns(fields: Mapping[str, str]) -> Row:
 def snapshot_row(snapshot: Snapshot) -> Row:
     """Return the row of a snapshot, as JSON."""
     hashes = {"fields": snapshot.fields, "turns": snapshot.turns, "board": snapshot.board}
-    return {name: dump_json(it) for name, it in hashes.items()}
+    return {name: dump_json(value) for name, value in hashes.items()}
 
 
 def message_row(session: int, entry: Entry) -> Row:

@@ -46,7 +46,9 @@ _FIND: Select[Any] = (
 _UPDATE_PROGRESS: Update = update(COLLAB).where(COLLAB.c.id == bindparam("the_row"))
 #: Tables with the documents of a session, and the deletions of their rows. Parameter: `the_row`.
 _DOCUMENTS = (PARTICIPANT, TAG, DIALOG)
-_DELETE_DOCUMENTS = tuple(delete(it).where(it.c.session == bindparam("the_row")) for it in _DOCUMENTS)
+_DELETE_DOCUMENTS = tuple(
+    delete(table).where(table.c.session == bindparam("the_row")) for table in _DOCUMENTS
+)
 #: Columns that a later row of a turn or snapshot replaces.
 _END_OF_TURN = ("outcome", "error", "ended_ms", *rows.COUNTS)
 _SNAPSHOT = ("fields", "turns", "board")
@@ -94,8 +96,10 @@ class ArchiveWriter:
         columns = (COLLAB.c.collab_id, COLLAB.c.opened_ms, COLLAB.c.updated_ms, *_MARKS)
         wanted = select(*columns).where(COLLAB.c.collab_id.in_(session_ids))
         with self._database.reading() as connection:
-            found = connection.execute(wanted.order_by(COLLAB.c.opened_ms))
-            return {it[0]: ArchiveProgress(it[1], it[2], StreamPositions(*it[3:])) for it in found}
+            progress_rows = connection.execute(wanted.order_by(COLLAB.c.opened_ms))
+            return {
+                row[0]: ArchiveProgress(row[1], row[2], StreamPositions(*row[3:])) for row in progress_rows
+            }
 
     def write(
         self,
@@ -123,7 +127,7 @@ class ArchiveWriter:
                 page = read_on(ArchiveProgress(page.opened_ms, 0, page.until))
             _update_progress(connection, [(session, page)])
             if read_records is not None and rows.is_recorded(page.documents):
-                values = [rows.record_row(session.row, *it) for it in read_records().items()]
+                values = [rows.record_row(session.row, *record) for record in read_records().items()]
                 _insert(connection, RECORDED_TURN, values, replaced=())
             if attachments is not None and has_attachments(page):
                 _insert_attachments(connection, session.row, attachments)
@@ -142,7 +146,7 @@ class ArchiveWriter:
         """
         with suppress(_WrittenMeanwhile), self._database.writing() as connection:
             # Sorted, so that two archivers do not wait for each other.
-            ordered = sorted(pages, key=lambda it: it.session_id)
+            ordered = sorted(pages, key=lambda page: page.session_id)
             sessions = [(_locked(connection, page), page) for page in ordered]
             if any(session.progress.marks != page.since for session, page in sessions):
                 raise _WrittenMeanwhile
@@ -159,10 +163,10 @@ def has_attachments(page: ArchivePage) -> bool:
 
 def _insert_attachments(connection: Connection, session: int, source: AttachmentSource) -> None:
     """Write the attachments that the archive does not have for a session. One is in memory at a time."""
-    known = set(
+    stored_digests = set(
         connection.execute(select(ATTACHMENT.c.sha256).where(ATTACHMENT.c.session == session)).scalars()
     )
-    for sha256 in sorted(set(source.digests()) - known):
+    for sha256 in sorted(set(source.digests()) - stored_digests):
         is_stored = connection.execute(select(BLOB.c.sha256).where(BLOB.c.sha256 == sha256)).first()
         if is_stored is None:
             body = source.read(sha256)
@@ -178,24 +182,24 @@ class _WrittenMeanwhile(Exception):
 
 def _locked(connection: Connection, page: ArchivePage) -> _Session:
     """Lock the row of a session; add it if there is none."""
-    found = None if page.since == STREAM_STARTS else _find(connection, page)
-    if found is None:
+    session = None if page.since == STREAM_STARTS else _find(connection, page)
+    if session is None:
         insert = _insert_session(connection.dialect.name)
         row = rows.collab_row(page.documents, page.opened_ms)
         added = connection.execute(insert, row).scalar_one_or_none()
         if added is not None:
             return _Session(added, ArchiveProgress(page.opened_ms), is_new=True)
-        found = _find(connection, page)
-        assert found is not None  # noqa: S101 - it was written before this transaction
-    return found
+        session = _find(connection, page)
+        assert session is not None  # noqa: S101 - it was written before this transaction
+    return session
 
 
 def _find(connection: Connection, page: ArchivePage) -> _Session | None:
     key = {"the_id": page.session_id, "the_time": page.opened_ms}
-    found = connection.execute(_FIND, key).one_or_none()
-    if found is None:
+    session_row = connection.execute(_FIND, key).one_or_none()
+    if session_row is None:
         return None
-    row, updated_ms, *marks = found
+    row, updated_ms, *marks = session_row
     return _Session(row, ArchiveProgress(page.opened_ms, updated_ms, StreamPositions(*marks)))
 
 
@@ -231,15 +235,15 @@ def _insert(
 
 
 def _insert_entries(connection: Connection, sessions: _Sessions) -> None:
-    messages = [rows.message_row(session.row, it) for session, page in sessions for it in page.dialog]
+    messages = [rows.message_row(session.row, entry) for session, page in sessions for entry in page.dialog]
     _insert(connection, MESSAGE, messages)
-    map_events = [rows.event_row(session.row, it) for session, page in sessions for it in page.events]
+    map_events = [rows.event_row(session.row, entry) for session, page in sessions for entry in page.events]
     _insert(connection, MAP_EVENT, map_events)
-    notes = [rows.event_row(session.row, it) for session, page in sessions for it in page.journal]
+    notes = [rows.event_row(session.row, entry) for session, page in sessions for entry in page.journal]
     _insert(connection, COLLAB_EVENT, notes)
     turns = [rows.turn_rows(session.row, page.events) for session, page in sessions]
-    _insert(connection, TURN, [it for began, _ in turns for it in began], replaced=())
-    _insert(connection, TURN, [it for _, ended in turns for it in ended], replaced=_END_OF_TURN)
+    _insert(connection, TURN, [turn for began, _ in turns for turn in began], replaced=())
+    _insert(connection, TURN, [turn for _, ended in turns for turn in ended], replaced=_END_OF_TURN)
 
 
 def _update_progress(connection: Connection, sessions: _Sessions) -> None:
@@ -268,9 +272,9 @@ def _snapshot(page: ArchivePage) -> Snapshot:
 
 def _write_documents(connection: Connection, sessions: _Sessions) -> None:
     """Write the documents of sessions, which may change while they run."""
-    if known := [{"the_row": session.row} for session, _ in sessions if not session.is_new]:
+    if existing_rows := [{"the_row": session.row} for session, _ in sessions if not session.is_new]:
         for statement in _DELETE_DOCUMENTS:
-            connection.execute(statement, known)
+            connection.execute(statement, existing_rows)
     people, tags, dialogs = [], [], []
     for session, page in sessions:
         of_people, of_tags = rows.roster_rows(page.documents, session.row)

@@ -21,7 +21,7 @@ def submit_parked(place: Place, count: int) -> tuple[list[CollabJob], Values]:
     collabs = [person_collab() for _ in range(count)]
     before = count_questions(place)
     began = time.perf_counter()
-    jobs = [place.client.submit(it, agents=PEOPLE) for it in collabs]
+    jobs = [place.client.submit(collab, agents=PEOPLE) for collab in collabs]
     submitted = time.perf_counter()
     wait_until(lambda: count_questions(place) >= before + count, f"{count} sessions are parked")
     parked = time.perf_counter()

@@ -52,12 +52,12 @@ async def read(turn: TurnContext) -> str:
 
 async def stamp(turn: TurnContext) -> str | TurnOutcome:
     """Answer with the time in nanoseconds, as the mode needs it."""
-    said = str(time.time_ns())
+    text = str(time.time_ns())
     if turn.expects is Expects.DECISION:
-        return TurnOutcome.say(said).model_copy(update={"decision": Decision(next=("ann",))})
+        return TurnOutcome.say(text).model_copy(update={"decision": Decision(next=("ann",))})
     if turn.expects is Expects.REVIEW:
-        return TurnOutcome.say(said).model_copy(update={"decision": Decision(satisfied=False)})
-    return said
+        return TurnOutcome.say(text).model_copy(update={"decision": Decision(satisfied=False)})
+    return text
 
 
 async def speak_paced(turn: TurnContext) -> str:

@@ -43,10 +43,10 @@ def processor_model() -> str:
 
 def installed_versions() -> dict[str, str]:
     """Return the versions of the packages that are installed."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

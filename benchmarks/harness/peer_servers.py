@@ -41,9 +41,9 @@ def redis(*, relaxed: bool) -> Iterator[str]:
     if program is None:
         raise SkippedCase("needs the modules RedisJSON and RediSearch, which Valkey lacks: install Redis 8")
     shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    found = re.search(r"v=(\d+)", shown)
-    if found is None or int(found[1]) < REDIS_WITH_MODULES:
-        version = found[1] if found else "unknown"
+    match = re.search(r"v=(\d+)", shown)
+    if match is None or int(match[1]) < REDIS_WITH_MODULES:
+        version = match[1] if match else "unknown"
         raise SkippedCase(
             f"needs the modules RedisJSON and RediSearch, which Valkey lacks: install Redis 8 (found: {version})"
         )
@@ -97,8 +97,10 @@ def find_postgres() -> Path:
     Raises:
         SkippedCase: There is none.
     """
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda it: int(it.parts[-3]))
+    initdb_paths = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3])
+    )
     on_path = shutil.which("initdb")
-    if not found and on_path is None:
+    if not initdb_paths and on_path is None:
         raise SkippedCase("PostgreSQL is not installed: `make debian-packages`")
-    return found[-1].parent if found else Path(on_path or "").resolve().parent
+    return initdb_paths[-1].parent if initdb_paths else Path(on_path or "").resolve().parent

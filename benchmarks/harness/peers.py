@@ -56,15 +56,15 @@ def run_ours(place: Place, load: Conversations) -> Values:
     for _ in range(load.sessions):
         jobs += submit(place, Load("round_robin", 1, load.turns, agents, history=load.history))
         jobs[-1].suspend()
-    wait_until(lambda: all(has_settled(it) for it in jobs), "running turns are held")
+    wait_until(lambda: all(has_settled(session) for session in jobs), "running turns are held")
     wait_until(lambda: has_archived(place, jobs), "the history is archived")
-    taken = sum(count_taken(it) for it in jobs)
+    taken = sum(count_taken(session) for session in jobs)
     began = time.perf_counter()
     for job in jobs:
         job.resume()
     wait_until(lambda: place.unfinished() == 0, f"{len(jobs)} sessions end")
     seconds = time.perf_counter() - began
-    turns = sum(it.state().closed for it in jobs)
+    turns = sum(session.state().closed for session in jobs)
     if turns != load.sessions * load.turns:
         raise BenchmarkError(f"{turns} turns instead of {load.sessions * load.turns}")
     wait_archived(place)
@@ -112,7 +112,7 @@ def run_peer(peer: str, load: Conversations, *, relaxed: bool, url: str) -> Valu
             process.stdin.write("\n")
             process.stdin.flush()
         results = [json.loads(read_line(process, peer)) for process in processes]
-    return {"rate": sum(it["turns"] for it in results) / max(it["seconds"] for it in results)}
+    return {"rate": sum(result["turns"] for result in results) / max(result["seconds"] for result in results)}
 
 
 @contextmanager

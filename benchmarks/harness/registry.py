@@ -68,7 +68,7 @@ class Bench:
 
 def median_ratio(measures: list[Measure], name: str) -> float:
     """Return the median ratio of the measure with this name."""
-    ratios = [it.ratio.median for it in measures if it.name == name and it.ratio]
+    ratios = [measure.ratio.median for measure in measures if measure.name == name and measure.ratio]
     return statistics.median(ratios)
 
 

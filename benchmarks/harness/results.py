@@ -106,9 +106,14 @@ class Results:
             raise ValueError(f"format {data.get('format')!r}: this program reads format {FORMAT}")
         measures = [
             Measure(
-                it["case"], it["name"], it["unit"], tuple(it["ours"]), tuple(it["bare"]), it["more_is_better"]
+                entry["case"],
+                entry["name"],
+                entry["unit"],
+                tuple(entry["ours"]),
+                tuple(entry["bare"]),
+                entry["more_is_better"],
             )
-            for it in data["measures"]
+            for entry in data["measures"]
         ]
         return cls(data["size"], data["circumstances"], measures, data["skipped"], data["failed"])
 
@@ -136,7 +141,9 @@ class Change:
 
 def compare(results: Results, baseline: Results) -> list[Change]:
     """Return the changes of every measure that both runs have."""
-    earlier = {(it.case, it.name): it.compared for it in baseline.measures if bool(it.ours)}
+    earlier = {
+        (measure.case, measure.name): measure.compared for measure in baseline.measures if bool(measure.ours)
+    }
     return [
         Change(measure, earlier[measure.case, measure.name])
         for measure in results.measures

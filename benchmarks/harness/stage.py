@@ -103,7 +103,7 @@ class Place:
         )
 
     def _alive(self) -> bool:
-        dead = [it for side in self.workers.values() for it in side if it.poll() is not None]
+        dead = [worker for side in self.workers.values() for worker in side if worker.poll() is not None]
         if dead:
             raise BenchmarkError(
                 f"a worker with the pool {self.setup.pool} ended: exit code {dead[0].poll()}"
@@ -116,8 +116,8 @@ class Place:
 
     def worker_cpu(self, kind: str) -> float:
         """Return the processor seconds of the workers of one kind (`app`, `plain`), with their children."""
-        roots = [psutil.Process(it.pid) for it in self.workers[kind]]
-        return sum(_cpu(it) for root in roots for it in (root, *root.children(recursive=True)))
+        roots = [psutil.Process(worker.pid) for worker in self.workers[kind]]
+        return sum(_cpu(process) for root in roots for process in (root, *root.children(recursive=True)))
 
     def server_cpu(self) -> float:
         """Return the processor seconds of the server."""
@@ -125,7 +125,7 @@ class Place:
 
     def close(self) -> None:
         """End the workers and close the connections."""
-        processes = [it for side in self.workers.values() for it in side]
+        processes = [worker for side in self.workers.values() for worker in side]
         for process in processes:
             process.terminate()
         for process in processes:

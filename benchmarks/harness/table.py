@@ -37,7 +37,7 @@ def spread_cells(spread: Spread) -> tuple[str, str, str]:
 def change_row(change: Change) -> tuple[str, ...]:
     """Return the cells of a change."""
     kind = "" if change.measure.ratio else f" {change.measure.unit}"
-    before, now = (number(it.median) + kind for it in (change.before, change.measure.compared))
+    before, now = (number(summary.median) + kind for summary in (change.before, change.measure.compared))
     return (
         change.measure.case,
         change.measure.name,
@@ -65,7 +65,7 @@ def print_results(results: Results) -> None:
         _print(
             "Median values, and the ratios of the pairs: median, min, max",
             HEADINGS,
-            [measure_row(it) for it in results.measures],
+            [measure_row(measure) for measure in results.measures],
         )
     for name, why in results.skipped.items():
         print(f"skipped {name}: {why}")
@@ -75,7 +75,11 @@ def print_results(results: Results) -> None:
 
 def print_changes(changes: Sequence[Change]) -> None:
     """Print what has changed since the baseline."""
-    _print("Ratios to the yardstick, compared with the baseline", CHANGES, [change_row(it) for it in changes])
+    _print(
+        "Ratios to the yardstick, compared with the baseline",
+        CHANGES,
+        [change_row(change) for change in changes],
+    )
 
 
 def _print(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -90,6 +94,6 @@ def _print(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -
 
 def to_markdown(results: Results) -> str:
     """Return the circumstances and the measures as Markdown."""
-    rows = [HEADINGS, tuple("---" for _ in HEADINGS), *(measure_row(it) for it in results.measures)]
+    rows = [HEADINGS, tuple("---" for _ in HEADINGS), *(measure_row(measure) for measure in results.measures)]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return "\n".join(f"{line}  " for line in circumstance_lines(results)) + f"\n\n{table}\n"

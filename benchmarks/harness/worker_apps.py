@@ -44,7 +44,7 @@ def without_counting() -> Celery:
 app = counted = create_worker_app(settings)
 uncounted = without_counting()
 plain = create_plain_app(settings)
-for it in (app, plain):
+for celery_app in (app, plain):
     if os.environ.get(EVENTS) == "off":
-        it.conf.update(worker_send_task_events=False, task_send_sent_event=False)
-    Bare(it, connect(redis_url_in_use(settings)))
+        celery_app.conf.update(worker_send_task_events=False, task_send_sent_event=False)
+    Bare(celery_app, connect(redis_url_in_use(settings)))

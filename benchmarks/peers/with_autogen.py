@@ -61,7 +61,7 @@ async def load_history(teams: Sequence[RoundRobinGroupChat], work: Work) -> None
     thread = [TextMessage(content=text, source="user").dump() for text in work.messages]
     for team in teams:
         state: dict[str, Any] = dict(await team.save_state())
-        name = next(it for it in state["agent_states"] if it.endswith("Manager"))
+        name = next(agent_name for agent_name in state["agent_states"] if agent_name.endswith("Manager"))
         state["agent_states"][name]["message_thread"] = thread
         await team.load_state(state)
 

@@ -61,7 +61,7 @@ def prepare(work: Work) -> Iterator[Callable[[], int]]:
 
     def run() -> int:
         go.set()
-        return sum(wait(it) for it in handles)
+        return sum(wait(handle) for handle in handles)
 
     yield run
     DBOS.destroy()

@@ -41,7 +41,9 @@ def prepare(work: Work) -> Iterator[Callable[[], int]]:
         history = [HumanMessage(text) for text in work.messages]
         for config in configs:
             graph.update_state(config, {"messages": history}, as_node=AGENTS[-1])
-        yield lambda: sum(threads.map(lambda it: take_turns(graph, it) - work.history, configs))
+        yield lambda: sum(
+            threads.map(lambda thread_config: take_turns(graph, thread_config) - work.history, configs)
+        )
 
 
 def build_graph(work: Work, *, until: int) -> StateGraph[Any]:

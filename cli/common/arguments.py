@@ -17,9 +17,9 @@ from ...models.text.durations import read_span
 def shortest_ids(ids: Sequence[str]) -> dict[str, str]:
     """Return for each id its shortest prefix that commands accept and that is unique among these ids."""
     length = SHORTEST_ID
-    while len({it[:length] for it in ids}) < len(set(ids)):
+    while len({whole_id[:length] for whole_id in ids}) < len(set(ids)):
         length += 1
-    return {it: it[:length] for it in ids}
+    return {whole_id: whole_id[:length] for whole_id in ids}
 
 
 def moment_ms(text: str | None, *, option: str) -> int | None:

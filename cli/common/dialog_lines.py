@@ -55,22 +55,22 @@ class ParticipantNames:
         return _COLOURS[self._order.index(participant_id) % len(_COLOURS)]
 
 
-def dialog_line(screen: Console, turn: int | None, name: Text, words: Text) -> Text:
+def dialog_line(screen: Console, turn: int | None, name: Text, text: Text) -> Text:
     """Return a line of a dialog; long text wraps inside its column.
 
     Args:
         screen: The console, for its width.
         turn: The turn number, if any.
         name: The speaker's name, already padded.
-        words: The text of the message.
+        text: The text of the message.
     """
-    return hanging(screen, Text.assemble((f"{'' if turn is None else turn:>4} ", "dim"), name, " "), words)
+    return hanging(screen, Text.assemble((f"{'' if turn is None else turn:>4} ", "dim"), name, " "), text)
 
 
-def hanging(screen: Console, head: Text, words: Text) -> Text:
+def hanging(screen: Console, head: Text, text: Text) -> Text:
     """Return a text whose further lines begin below the end of its head."""
     margin = Text(" " * head.cell_len)
-    lines = words.wrap(screen, max(screen.width - head.cell_len, 20), overflow="fold")
+    lines = text.wrap(screen, max(screen.width - head.cell_len, 20), overflow="fold")
     for line in lines:
         line.rstrip()
     return Text("\n").join(

@@ -21,9 +21,9 @@ def read_mode(name: str) -> str:
     """
     from ...models.modes import modes
 
-    known = [mode.name for mode in modes()]
-    if name not in known:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, known))}.")
+    mode_names = [mode.name for mode in modes()]
+    if name not in mode_names:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, mode_names))}.")
     return name
 
 

@@ -117,9 +117,9 @@ def _workers(client: Redis) -> Iterator[CheckResult]:
     alive = WorkerPresence(client).list_alive()
     if not alive:
         yield bad("workers", "no worker is running", "start one: symposia worker, or symposia up")
-    for it in alive:
-        yield good("workers", f"{it.name} has the agents {', '.join(sorted(it.agents))}")
-    apart = [name for name in sorted(all_agents(alive)) if not all(name in it.agents for it in alive)]
+    for worker in alive:
+        yield good("workers", f"{worker.name} has the agents {', '.join(sorted(worker.agents))}")
+    apart = [name for name in sorted(all_agents(alive)) if not all(name in worker.agents for worker in alive)]
     if apart:
         text = f"not every worker has {', '.join(apart)}: their turns go to the workers that have them"
         advice = "if that is not intended, check the folder and the agents file of each worker"
@@ -132,7 +132,7 @@ def _workers(client: Redis) -> Iterator[CheckResult]:
 
 def _heartbeats(client: Redis, settings: Settings) -> Iterator[CheckResult]:
     """Report workers whose end is not noticed."""
-    if silent := [it.name for it in WorkerPresence(client).list_alive() if not it.process]:
+    if silent := [worker.name for worker in WorkerPresence(client).list_alive() if not worker.process]:
         text = (
             f"no heartbeat process beside {', '.join(silent)}: if killed, turns wait {settings.lease_s:g} s"
         )

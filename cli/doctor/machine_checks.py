@@ -29,24 +29,24 @@ OPTIONAL = {"pydantic-ai-slim": "worker", "flower": "flower", "sqlmodel": "archi
 
 def check_python() -> CheckResult:
     """Report the version of Python."""
-    found = ".".join(map(str, sys.version_info[:3]))
+    python_version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info >= PYTHON:
-        return good("Python", found)
-    return bad("Python", found, "install Python 3.11 or newer")
+        return good("Python", python_version)
+    return bad("Python", python_version, "install Python 3.11 or newer")
 
 
 def check_packages() -> Iterator[CheckResult]:
     """Report the versions of the packages, and those that are missing."""
-    found, missing = [], []
+    installed, missing = [], []
     for name in (*PACKAGES, *OPTIONAL):
         try:
-            found.append(f"{name} {version(name)}")
+            installed.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             missing.append(name)
-    yield good("packages", ", ".join(found))
-    if required := [it for it in missing if it in PACKAGES]:
+    yield good("packages", ", ".join(installed))
+    if required := [name for name in missing if name in PACKAGES]:
         yield bad("packages", f"missing: {', '.join(required)}", f"pip install {' '.join(required)}")
-    if extras := [OPTIONAL[it] for it in missing if it in OPTIONAL]:
+    if extras := [OPTIONAL[name] for name in missing if name in OPTIONAL]:
         text = f"not installed: {', '.join(extras)} (extras)"
         advice = f"if this machine needs them: pip install 'symposia[{','.join(extras)}]'"
         yield good("packages", text, advice)
@@ -96,7 +96,7 @@ def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:
     """Report the daily limits of tenants, and agents whose single turn may exceed them."""
     day = daily_limits(settings)
     amounts = {"tokens": day.tokens, "cost": day.cost_micros, "turns": day.turns}
-    parts = ", ".join(format_amount(unit, it) for unit, it in amounts.items() if it is not None)
+    parts = ", ".join(format_amount(unit, amount) for unit, amount in amounts.items() if amount is not None)
     yield good("limits", f"daily limit of each tenant: {parts or 'none'}")
     for name in registry.names():
         most = registry.spending_bound(AgentBinding(agent=name))

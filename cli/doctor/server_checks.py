@@ -90,8 +90,8 @@ def check_server(client: Redis, url: str) -> CheckResult:
     Raises:
         RedisUnavailable: The server does not answer, or is of another kind than the URL says.
     """
-    found = f"{without_password(url)} answers, version {check_reachable(client, url)}"
-    return good("Redis", f"{found}; from {source_of(url).name}")
+    text = f"{without_password(url)} answers, version {check_reachable(client, url)}"
+    return good("Redis", f"{text}; from {source_of(url).name}")
 
 
 def unreachable_server(url: str, error: Exception) -> CheckResult:
@@ -185,10 +185,10 @@ def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) ->
     counts = {"ready": ready}
     if not stuck:
         yield good("queue", f"{count_of(ready, 'message is', 'messages are')} ready", counts=counts)
-    for it in stuck:
+    for worker in stuck:
         text = (
-            f"{count_of(ready, 'message is', 'messages are')} ready, but {it.name} takes none: "
-            f"it has free slots and has started no Celery task for {(it.idle_ms or 0) // 1000} s"
+            f"{count_of(ready, 'message is', 'messages are')} ready, but {worker.name} takes none: "
+            f"it has free slots and has started no Celery task for {(worker.idle_ms or 0) // 1000} s"
         )
         advice = (
             "restart the worker; if that does not help, compare its SYMPOSIA_BROKER_URL and queue with yours"
@@ -218,17 +218,17 @@ def _still_ready(broker: Connection) -> int:
 def _stuck(book: WorkerPresence, ready: Callable[[], int], wait_s: float) -> Iterator[WorkerEntry]:
     """Yield idle workers that announce themselves as idle again while messages are still ready."""
     began = time.monotonic()
-    suspects = {it.name for it in book.list_alive() if _is_idle(it)}
+    suspects = {worker.name for worker in book.list_alive() if _is_idle(worker)}
     while suspects and time.monotonic() < began + wait_s:
         time.sleep(_LOOK_EVERY_S)
         if not ready():
             return
         waited_ms = (time.monotonic() - began) * 1000
-        for it in book.list_alive():
-            if it.name in suspects and it.age_ms < waited_ms - _APART_MS:
-                suspects.discard(it.name)
-                if _is_idle(it):
-                    yield it
+        for worker in book.list_alive():
+            if worker.name in suspects and worker.age_ms < waited_ms - _APART_MS:
+                suspects.discard(worker.name)
+                if _is_idle(worker):
+                    yield worker
 
 
 def _is_idle(worker: WorkerEntry) -> bool:
@@ -250,13 +250,15 @@ def check_host_workers(settings: Settings) -> Iterator[CheckResult]:
     with connect(url, retries=0) as client:
         try:
             check_server(client, url)
-            alive = [it for it in WorkerPresence(client).list_alive() if it.name.endswith(f"@{host}")]
+            alive = [
+                worker for worker in WorkerPresence(client).list_alive() if worker.name.endswith(f"@{host}")
+            ]
         except (StateError, RedisError, OSError) as error:
             yield unreachable_server(url, error)
             return
     if not alive:
         text = f"no worker of the host {host} has announced itself within 30 s"
         yield bad("workers", text, "read the log of the worker, and restart it")
-    for it in alive:
-        text = f"{it.name} announced itself {it.age_ms / 1000:.1f} s ago"
+    for worker in alive:
+        text = f"{worker.name} announced itself {worker.age_ms / 1000:.1f} s ago"
         yield good("workers", text)

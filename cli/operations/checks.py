@@ -46,19 +46,21 @@ def config(
     from ...config.described import settings_in_use
     from ...config.settings import load_settings
 
-    rows = [it for it in settings_in_use(load_settings()) if not changed or it.source != "default"]
+    rows = [
+        setting for setting in settings_in_use(load_settings()) if not changed or setting.source != "default"
+    ]
     if as_json:
-        print_json({"settings": [_to_json(it) for it in rows]})
+        print_json({"settings": [_to_json(setting) for setting in rows]})
         return
     if rows:
         print_document("\n\n".join(map(_entry, rows)))
 
 
-def _entry(it: SettingInUse) -> str:
+def _entry(setting: SettingInUse) -> str:
     """Return the lines of a setting: variable and value, its meaning, default and range."""
-    about = it.description
-    value = it.value if isinstance(it.value, str) else json.dumps(it.value)
-    head = "not set" if it.value in (None, {}, []) else f"{value}  (from {it.source})"
+    about = setting.description
+    value = setting.value if isinstance(setting.value, str) else json.dumps(setting.value)
+    head = "not set" if setting.value in (None, {}, []) else f"{value}  (from {setting.source})"
     notes = [_plain(about.meaning), f"Default: {about.default}."]
     notes += [f"Allowed: {about.limits}."] if about.limits else []
     return f"{about.variables[0]}: {head.replace('(from default)', '(default)')}\n  {' '.join(notes)}"
@@ -69,13 +71,13 @@ def _plain(markdown: str) -> str:
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
 
 
-def _to_json(it: SettingInUse) -> dict[str, Any]:
-    about = it.description
+def _to_json(setting: SettingInUse) -> dict[str, Any]:
+    about = setting.description
     return {
         "name": about.name,
         "variables": about.variables,
-        "value": it.value,
-        "source": it.source,
+        "value": setting.value,
+        "source": setting.source,
         "default": about.default,
         "allowed": about.limits or None,
         "meaning": _plain(about.meaning),
@@ -103,12 +105,12 @@ def repair(
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise InvalidInput("FILE", file, f"cannot be read: {error.strerror}") from None
-    found = read_document(data)
-    for it in found.repairs:
-        after = "left out" if it.after is None else excerpt(str(it.after))
-        line = f"{it.field}: {excerpt(str(it.before))} -> {after} ({it.rule})"
+    document = read_document(data)
+    for change in document.repairs:
+        after = "left out" if change.after is None else excerpt(str(change.after))
+        line = f"{change.field}: {excerpt(str(change.before))} -> {after} ({change.rule})"
         console(stderr=True).print(printable(line), soft_wrap=True)
-    print_json(found.value.to_wire())
+    print_json(document.value.to_wire())
 
 
 def doctor(
@@ -127,9 +129,9 @@ def doctor(
 
     settings = load_settings()
     findings = list(check_host_workers(settings) if worker else run_checks(settings))
-    is_well = all(it.grade is not Grade.BAD for it in findings)
+    is_well = all(finding.grade is not Grade.BAD for finding in findings)
     if as_json:
-        print_json({"ok": is_well, "findings": [it.to_json() for it in findings]})
+        print_json({"ok": is_well, "findings": [finding.to_json() for finding in findings]})
     else:
         screen = console()
         screen.print(_report(screen, findings))
@@ -145,10 +147,10 @@ def _report(screen: Console, findings: Sequence[CheckResult]) -> Text:
 
     marks = {Grade.GOOD: ("✓", "green"), Grade.WARNING: ("!", "yellow"), Grade.BAD: ("✗", "red")}
     lines = []
-    for it in findings:
-        head = Text.assemble(marks[it.grade], f" {it.subject:<12} ")
-        lines.append(hanging(screen, head, Text(printable(it.text))))
-        if it.advice:
-            advice = Text(printable(it.advice), style="bold" if it.grade is Grade.BAD else "")
+    for finding in findings:
+        head = Text.assemble(marks[finding.grade], f" {finding.subject:<12} ")
+        lines.append(hanging(screen, head, Text(printable(finding.text))))
+        if finding.advice:
+            advice = Text(printable(finding.advice), style="bold" if finding.grade is Grade.BAD else "")
             lines.append(hanging(screen, Text(" " * len(head)), advice))
     return Text("\n").join(lines)

@@ -156,10 +156,10 @@ def examples(
 
 def _list(as_json: bool) -> None:
     if as_json:
-        print_json({"examples": [{"name": it.name, "summary": it.summary} for it in EXAMPLES]})
+        print_json({"examples": [{"name": example.name, "summary": example.summary} for example in EXAMPLES]})
         return
-    width = max(len(it.name) for it in EXAMPLES)
-    lines = [f"{it.name:<{width}}  {it.summary}" for it in EXAMPLES]
+    width = max(len(example.name) for example in EXAMPLES)
+    lines = [f"{example.name:<{width}}  {example.summary}" for example in EXAMPLES]
     print_document("\n".join([*lines, "", "Copy one: symposia examples NAME"]))
 
 
@@ -168,7 +168,9 @@ def _report(written: list[Path], commands: list[str], as_json: bool) -> None:
         print_json({"written": [str(path) for path in written], "next": commands})
         return
     print_document(
-        "\n".join([*(f"wrote {path}" for path in written), "", "Next:", *(f"  {it}" for it in commands)])
+        "\n".join(
+            [*(f"wrote {path}" for path in written), "", "Next:", *(f"  {command}" for command in commands)]
+        )
     )
 
 
@@ -180,10 +182,10 @@ def find_example(name: str) -> Example:
     """
     from ...models.errors import InvalidInput
 
-    known = {it.name: it for it in EXAMPLES}
-    if name not in known:
-        raise InvalidInput("example", name, f"must be one of {', '.join(known)}")
-    return known[name]
+    examples_by_name = {example.name: example for example in EXAMPLES}
+    if name not in examples_by_name:
+        raise InvalidInput("example", name, f"must be one of {', '.join(examples_by_name)}")
+    return examples_by_name[name]
 
 
 def copy_starter(folder: Path, *, force: bool) -> list[Path]:
@@ -206,22 +208,22 @@ def copy_example(example: Example, folder: Path, *, force: bool) -> list[Path]:
     Raises:
         InvalidInput: A file exists, or the folder cannot be written.
     """
-    found = [path for name in example.files for path in _files(FOLDER / name)]
-    return _copy({path: folder / path.relative_to(FOLDER) for path in found}, force=force)
+    sources = [path for name in example.files for path in _files(FOLDER / name)]
+    return _copy({path: folder / path.relative_to(FOLDER) for path in sources}, force=force)
 
 
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     # pip compiles modules of the package, and a checkout may hold bytecode, too.
-    return sorted(it for it in path.rglob("*") if it.is_file() and "__pycache__" not in it.parts)
+    return sorted(file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
 
 
 def _copy(pairs: dict[Path, Path], *, force: bool) -> list[Path]:
     from ...models.errors import InvalidInput
 
     try:
-        taken = [it.name for it in pairs.values() if os.path.lexists(it)]
+        taken = [path.name for path in pairs.values() if os.path.lexists(path)]
         if taken and not force:
             rule = "must not hold these files; --force overwrites them"
             raise InvalidInput("folder", ", ".join(taken), rule)

@@ -35,7 +35,10 @@ def tenant(
     }
     if as_json:
         print_json(
-            {"tenant": name, **{unit: {"spent": it, "limit": limit} for unit, (it, limit) in rows.items()}}
+            {
+                "tenant": name,
+                **{unit: {"spent": amount, "limit": limit} for unit, (amount, limit) in rows.items()},
+            }
         )
         return
     for unit, (amount, limit) in rows.items():

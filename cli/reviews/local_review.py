@@ -95,8 +95,8 @@ class ReviewProgress:
         """Update the bar."""
         progress = Progress.of(view, now_ms=ms_from_moment(utcnow()))
         failed = [f"{view.failed} failed"] if view.failed else []
-        words = ["reviewing", f"{view.running} running", *failed, *progress.cost_parts]
-        description = "reporting" if view.settled == view.total else ", ".join(words)
+        parts = ["reviewing", f"{view.running} running", *failed, *progress.cost_parts]
+        description = "reporting" if view.settled == view.total else ", ".join(parts)
         self._bars.update(self._bar, description=description, total=view.total, completed=view.settled)
         if self._bars.disable and time.monotonic() - self._last_line >= self._every_s:
             self._last_line = time.monotonic()
@@ -159,8 +159,8 @@ def run_local_review(asked: LocalReviewRequest, watcher: ReviewProgress) -> Loca
         # Not the reviewed folder: the worker must not import code from it.
         folder=folder,
     ) as local_runtime:
-        known = local_runtime.client.known_agents() or _known_agents(registry, settings)
-        _check_agents(order.panel, known)
+        agent_names = local_runtime.client.known_agents() or _known_agents(registry, settings)
+        _check_agents(order.panel, agent_names)
         reviews = installation_of(local_runtime.client).reviews
         job = ReviewJob(start_batch(reviews, order, on_read=watcher.show_read_count), reviews)
         run = _wait_for_end(job, local_runtime, watcher)
@@ -181,22 +181,22 @@ def estimate_local_review(asked: LocalReviewRequest) -> ReviewEstimate:
     settings = _with_absolute_paths(load_settings())
     registry = _registry(settings)
     order = _order(asked, settings, registry)
-    known = _known_agents(registry, settings)
-    _check_agents(order.panel, known)
-    return estimate_review(order, open_archive(settings), known_agents=known)
+    agent_names = _known_agents(registry, settings)
+    _check_agents(order.panel, agent_names)
+    return estimate_review(order, open_archive(settings), known_agents=agent_names)
 
 
 def _transcripts(run: ReviewRun, local_runtime: LocalRuntime) -> Transcript:
     """Read the transcripts at once, because the server may have ended when they are written."""
-    found: dict[str, str] = {}
+    transcripts: dict[str, str] = {}
     for session_id in filter(None, (result.session_id for result in run.results)):
         with suppress(SessionNotFound, InvalidInput):
-            found[session_id] = local_runtime.client.get_job(session_id).transcript()
+            transcripts[session_id] = local_runtime.client.get_job(session_id).transcript()
 
     def transcript(session_id: str) -> str:
-        if session_id not in found:
+        if session_id not in transcripts:
             raise SessionNotFound(session_id)
-        return found[session_id]
+        return transcripts[session_id]
 
     return transcript
 
@@ -235,8 +235,8 @@ def _wait_for_deliveries(run: ReviewRun, local_runtime: LocalRuntime) -> tuple[s
                 local_runtime.check_services()
                 time.sleep(_DELIVERY_POLL_S)
         late = [
-            f"{it}: not delivered within {_DELIVERY_TIMEOUT_S:.0f} s, the next worker will retry"
-            for it in queue.waiting_of(run.id)
+            f"{delivery_name}: not delivered within {_DELIVERY_TIMEOUT_S:.0f} s, the next worker will retry"
+            for delivery_name in queue.waiting_of(run.id)
         ]
         return (*queue.failures_of(run.id), *late)
 
@@ -281,10 +281,13 @@ def _known_agents(registry: Registry, settings: Settings) -> frozenset[str]:
 
 def _needs_local_model(panel: Panel, registry: Registry) -> bool:
     named = set(panel.agents)
-    return any(it.name in named and it.kind == "llm" and it.what == LOCAL_MODEL for it in registry.describe())
+    return any(
+        agent.name in named and agent.kind == "llm" and agent.what == LOCAL_MODEL
+        for agent in registry.describe()
+    )
 
 
-def _check_agents(panel: Panel, known: frozenset[str]) -> None:
+def _check_agents(panel: Panel, agent_names: frozenset[str]) -> None:
     for agent in panel.agents:
-        if agent not in known:
-            raise UnknownAgent(agent, known=known, field=f"panel {panel.name}")
+        if agent not in agent_names:
+            raise UnknownAgent(agent, known=agent_names, field=f"panel {panel.name}")

@@ -45,20 +45,20 @@ def chosen_config(config: Sequence[str] | None, *, no_config: bool) -> Sequence[
 
 
 def _format_names() -> list[str]:
-    return [*(it.name for it in formats()), ALL]
+    return [*(form.name for form in formats()), ALL]
 
 
 def _document_format_names() -> list[str]:
-    return [it.name for it in formats() if it.render is not None]
+    return [form.name for form in formats() if form.render is not None]
 
 
 def _metavar(names: Sequence[str]) -> str:
     return f"<{'|'.join(names)}>"
 
 
-def _read_choice(name: str, known: Sequence[str]) -> str:
-    if name not in known:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, known))}.")
+def _read_choice(name: str, choices: Sequence[str]) -> str:
+    if name not in choices:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, choices))}.")
     return name
 
 

@@ -61,11 +61,11 @@ class Reports:
         names = tuple(dict.fromkeys(named))
         if folder is not None:
             _check_writable(
-                folder, next(it for it in (folder, *folder.absolute().parents) if it.exists()), "output"
+                folder, next(path for path in (folder, *folder.absolute().parents) if path.exists()), "output"
             )
         chosen = formats() if ALL in names else tuple(map(format_of, names))
-        if folder is None and (len(chosen) > 1 or any(it.render is None for it in chosen)):
-            several = ", ".join(it.name for it in formats() if it.render is None)
+        if folder is None and (len(chosen) > 1 or any(form.render is None for form in chosen)):
+            several = ", ".join(form.name for form in formats() if form.render is None)
             raise InvalidInput(
                 "output",
                 None,
@@ -174,11 +174,16 @@ def format_time(entry: ScheduleEntry, at: datetime | None) -> str:
 def schedule_table(entries: list[ScheduleEntry]) -> Table:
     """Return a table of schedules."""
     table = plain_table("name", "times", "action", "next run", "now", "last outcome")
-    for it in entries:
-        last = it.last.outcome.value if it.last else ""
+    for entry in entries:
+        last = entry.last.outcome.value if entry.last else ""
         table.add_row(
-            *(it.schedule.name, str(it.schedule.when), it.schedule.description, format_time(it, it.next_due)),
-            *(active_runs(it), last),
+            *(
+                entry.schedule.name,
+                str(entry.schedule.when),
+                entry.schedule.description,
+                format_time(entry, entry.next_due),
+            ),
+            *(active_runs(entry), last),
         )
     return table
 
@@ -193,12 +198,16 @@ def history_table(entry: ScheduleEntry, records: list[ScheduleRunRecord]) -> Tab
     """Return a table of the runs of a schedule."""
     numbers = ("seconds", "tokens", "usd")
     table = plain_table("due", "outcome", *numbers, "id", "detail", right=numbers)
-    for it in records:
-        due = format_time(entry, moment_from_ms(it.due_ms))
+    for record in records:
+        due = format_time(entry, moment_from_ms(record.due_ms))
         table.add_row(
-            *(f"{due} (run-now)" if it.by_hand else due, it.outcome.value, f"{it.duration_s:.1f}"),
-            *(f"{it.usage.tokens:,}", f"{it.usage.cost_micros / 1e6:.4f}", it.id[:8]),
-            Text(printable(it.detail)),
+            *(
+                f"{due} (run-now)" if record.by_hand else due,
+                record.outcome.value,
+                f"{record.duration_s:.1f}",
+            ),
+            *(f"{record.usage.tokens:,}", f"{record.usage.cost_micros / 1e6:.4f}", record.id[:8]),
+            Text(printable(record.detail)),
         )
     return table
 
@@ -228,15 +237,15 @@ def print_scores(evaluation: Evaluation, run: ReviewRun, *, model: str | None, a
         lines = f"{defect.path}:{defect.start_line}"
         screen.print(printable(f"{lines} missed: {defect.kind} ({defect.set})"), style="dim", markup=False)
     for finding in evaluation.false_findings:
-        said = f"{finding.place} not planted: {finding.rule} {' '.join(finding.message.split())}"
-        screen.print(printable(said), style="dim", markup=False)
+        text = f"{finding.place} not planted: {finding.rule} {' '.join(finding.message.split())}"
+        screen.print(printable(text), style="dim", markup=False)
     screen.print(printable(_scores_line(evaluation, run, model)), markup=False, soft_wrap=True)
 
 
 def _score_cells(score: Score) -> tuple[str, ...]:
     counts = score.planted, score.found, score.findings, score.true_findings
-    planted, found, findings, true = map(str, counts)
-    return planted, found, _share(score.recall), findings, true, _share(score.precision)
+    planted, found_defects, findings, true = map(str, counts)
+    return planted, found_defects, _share(score.recall), findings, true, _share(score.precision)
 
 
 def _share(value: float | None) -> str:
@@ -246,13 +255,13 @@ def _share(value: float | None) -> str:
 def _scores_line(evaluation: Evaluation, run: ReviewRun, model: str | None) -> str:
     """Return panel, model, state, cost, and the files that were not reviewed."""
     usage = run.usage
-    words = [f"Panel {run.panel}, {f'model {model}' if model else 'no model'}: {run.state}."]
-    words += [
+    sentences = [f"Panel {run.panel}, {f'model {model}' if model else 'no model'}: {run.state}."]
+    sentences += [
         f"{count_of(usage.tokens, 'token', spec=',')}, US$ {usage.cost_micros / 1e6:.4f}. {run.summary}"
     ]
     if evaluation.unreviewed:
-        words += [f"Not reviewed, so their defects are missed: {', '.join(evaluation.unreviewed)}."]
-    return " ".join([*words, f"See symposia review show {run.id[:8]}."])
+        sentences += [f"Not reviewed, so their defects are missed: {', '.join(evaluation.unreviewed)}."]
+    return " ".join([*sentences, f"See symposia review show {run.id[:8]}."])
 
 
 def _scores_json(evaluation: Evaluation, run: ReviewRun, *, model: str | None) -> dict[str, object]:
@@ -267,10 +276,15 @@ def _scores_json(evaluation: Evaluation, run: ReviewRun, *, model: str | None) -
         "total": _score_json(evaluation.total),
         "clean": {"files": evaluation.clean_files, "findings": evaluation.clean_findings},
         "unreviewed": list(evaluation.unreviewed),
-        "missed": [it.model_dump(mode="json") for it in evaluation.missed],
+        "missed": [defect.model_dump(mode="json") for defect in evaluation.missed],
         "false_findings": [
-            {"path": it.path, "line": it.start_line, "rule": it.rule, "message": it.message}
-            for it in evaluation.false_findings
+            {
+                "path": finding.path,
+                "line": finding.start_line,
+                "rule": finding.rule,
+                "message": finding.message,
+            }
+            for finding in evaluation.false_findings
         ],
         "usage": run.usage.model_dump(mode="json"),
     }

@@ -60,7 +60,7 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
         raise InvalidInput("baseline", str(wishes.baseline), rule)
     if wishes.write_baseline is not None:
         check_file_target(wishes.write_baseline, field="write_baseline")
-    known = _baseline(wishes.baseline)
+    baseline = _baseline(wishes.baseline)
     reports = Reports.of(wishes.formats or (), wishes.output)
     if wishes.as_json and reports.is_printed:
         raise InvalidInput(
@@ -78,8 +78,8 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
     run = review.run
     if wishes.write_baseline is not None:
         wishes.write_baseline.write_text(baseline_of(run.findings), encoding="utf-8")
-    if known is not None:
-        run = with_baseline(run, known)
+    if baseline is not None:
+        run = with_baseline(run, baseline)
     write_reports(run, reports, as_json=wishes.as_json, transcript=review.transcript)
     print_findings(run, reports, as_json=wishes.as_json)
     for line in review.undelivered:
@@ -116,8 +116,8 @@ def print_estimate(estimate: ReviewEstimate, *, as_json: bool) -> None:
         return
     numbers = ("chunks", "sessions", "tokens", "US$")
     table = plain_table("item", *numbers, right=numbers, pad_edge=True)
-    for it in estimate.items:
-        table.add_row(printable(it.path), *_estimate_cells(it))
+    for item in estimate.items:
+        table.add_row(printable(item.path), *_estimate_cells(item))
     screen = console()
     screen.print(table)
     for skipped in estimate.skipped:
@@ -160,14 +160,14 @@ def _estimate_json(estimate: ReviewEstimate) -> dict[str, object]:
         "cost_micros": estimate.cost_micros,
         "items": [
             {
-                "path": it.path,
-                "state": "unchanged" if it.is_unchanged else "waiting",
-                "chunks": it.chunks,
-                "sessions": it.sessions,
-                "tokens": it.tokens,
-                "cost_micros": it.cost_micros,
+                "path": item.path,
+                "state": "unchanged" if item.is_unchanged else "waiting",
+                "chunks": item.chunks,
+                "sessions": item.sessions,
+                "tokens": item.tokens,
+                "cost_micros": item.cost_micros,
             }
-            for it in estimate.items
+            for item in estimate.items
         ],
-        "skipped": [it.model_dump(mode="json") for it in estimate.skipped],
+        "skipped": [item.model_dump(mode="json") for item in estimate.skipped],
     }

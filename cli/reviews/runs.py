@@ -106,16 +106,17 @@ def list_all(
 
     Example: [bold]symposia review list[/bold]
     """
-    found = open_client().reviews(limit=limit).items
+    reviews = open_client().reviews(limit=limit).items
     if as_json:
-        print_json([it.to_json() for it in found])
+        print_json([review.to_json() for review in reviews])
         return
-    if not found:
+    if not reviews:
         console(stderr=True).print("No reviews.")
-    for it in found:
+    for review in reviews:
         console().print(
             printable(
-                f"{it.id[:8]}  {it.started}  {it.state:<9}  {it.root_name} by {it.panel}: {it.counts_text}"
+                f"{review.id[:8]}  {review.started}  {review.state:<9}  "
+                f"{review.root_name} by {review.panel}: {review.counts_text}"
             )
         )
 
@@ -139,19 +140,21 @@ def trend(
     """
     from ...models.text.ids import timestamp_from_ms
 
-    found = open_client().review_trend(root, panel=panel, branch=branch, limit=limit)
+    points = open_client().review_trend(root, panel=panel, branch=branch, limit=limit)
     if as_json:
-        print_json([asdict(it) for it in found])
+        print_json([asdict(point) for point in points])
         return
-    if not found:
+    if not points:
         console(stderr=True).print("No archived reviews.")
     else:
-        console().print(printable(f"{found[-1].root_name} by {found[-1].panel}"))
-    for it in found:
-        counts = ", ".join(f"{count} {name}" for name, count in it.findings.items()) or "no findings"
-        changes = f"{it.new} new, {it.gone} gone, {it.suppressed} suppressed"
-        place = f"{it.run_id[:8]}  {timestamp_from_ms(it.started_ms)}  {it.branch or '-'}  {it.state}"
-        console().print(printable(f"{place}: {counts} ({changes})"))
+        console().print(printable(f"{points[-1].root_name} by {points[-1].panel}"))
+    for point in points:
+        counts = ", ".join(f"{count} {name}" for name, count in point.findings.items()) or "no findings"
+        changes = f"{point.new} new, {point.gone} gone, {point.suppressed} suppressed"
+        head = (
+            f"{point.run_id[:8]}  {timestamp_from_ms(point.started_ms)}  {point.branch or '-'}  {point.state}"
+        )
+        console().print(printable(f"{head}: {counts} ({changes})"))
 
 
 def show(
@@ -176,7 +179,7 @@ def show(
         run,
         reports,
         as_json=as_json,
-        transcript=lambda it: client.get_job(it).transcript(),
+        transcript=lambda session_id: client.get_job(session_id).transcript(),
         progress=progress,
     )
     print_findings(run, reports, as_json=as_json)
@@ -218,9 +221,9 @@ def retry(review: ReviewId, as_json: AsJson = False) -> None:
     )
 
 
-def _print_state(job: ReviewJob, words: str, *, as_json: bool) -> None:
+def _print_state(job: ReviewJob, text: str, *, as_json: bool) -> None:
     if as_json:
         summary: dict[str, Any] = {"id": job.id, "state": job.progress().state}
         print_json(summary)
     else:
-        typer.echo(f"Review {job.id} {words}.")
+        typer.echo(f"Review {job.id} {text}.")

@@ -142,7 +142,7 @@ def add(  # noqa: PLR0913 - each is an option
     from .output import format_time
 
     review, which = None, {"tag": tag, "participant": participant, "newest": newest}
-    sessions = sessions or any(it is not None for it in which.values())
+    sessions = sessions or any(value is not None for value in which.values())
     if root is not None or sessions:
         review = {
             "panel": panel,
@@ -187,7 +187,7 @@ def list_all(as_json: AsJson = False) -> None:
 
     entries = _schedules().entries()
     if as_json:
-        print_json([it.to_json() for it in entries])
+        print_json([entry.to_json() for entry in entries])
     elif not entries:
         console().print("No schedules. To add one: symposia schedule add")
     else:
@@ -252,7 +252,7 @@ def history(
     schedules = _schedules()
     records = schedules.history(name, count=count)
     if as_json:
-        print_json([record_json(it) for it in records])
+        print_json([record_json(record) for record in records])
         return
     entry = schedules.get(name)
     if records:

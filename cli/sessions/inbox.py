@@ -37,17 +37,17 @@ def inbox(
     client = open_client()
     questions = client.inbox(participant, limit=limit)
     if as_json:
-        print_json([it.model_dump(mode="json") for it in questions])
+        print_json([question.model_dump(mode="json") for question in questions])
         return
     if not questions:
         console(stderr=True).print("No open questions.")
     screen = console()
-    for it in questions:
-        screen.print(question_heading(it))
+    for question in questions:
+        screen.print(question_heading(question))
         with suppress(SessionNotFound):  # it has expired since
-            for line in last_message_lines(client.get_job(it.session_id), screen):
+            for line in last_message_lines(client.get_job(question.session_id), screen):
                 screen.print(line)
-        for line in (*question_lines(screen, it), reply_command(it)):
+        for line in (*question_lines(screen, question), reply_command(question)):
             screen.print(line)
 
 

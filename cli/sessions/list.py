@@ -73,11 +73,11 @@ def list_sessions(  # noqa: PLR0913 - the options of a command
     client = open_client()
     thread_id = thread and client.find_thread(thread)
     wanted = SessionFilter(status, mode, participant, tag, *opened, thread_id=thread_id)
-    found = list(islice(list_rows(client, wanted), limit))
+    rows = list(islice(list_rows(client, wanted), limit))
     if as_json:
-        print_json([it.to_json() for it in found])
-    elif found:
-        console().print(session_table(found))
+        print_json([row.to_json() for row in rows])
+    elif rows:
+        console().print(session_table(rows))
     else:
         console(stderr=True).print("No sessions.")
 
@@ -115,35 +115,38 @@ def search(  # noqa: PLR0913 - the options of a command
     if reader is not None:
         page = reader.search(words, wanted, after=after, limit=limit)
     if as_json:
-        print_json({"messages": [_found_json(it) for it in page.items], "cursor": page.cursor})
+        print_json({"messages": [_found_json(message) for message in page.items], "cursor": page.cursor})
         return
-    for it in page.items:
-        console().print(_found_line(it))
+    for message in page.items:
+        console().print(_found_line(message))
     if not page.items:
         console(stderr=True).print("No messages found.")
     if page.cursor:
         console(stderr=True).print(f"More results: --after {page.cursor}")
 
 
-def _found_json(it: FoundMessage) -> dict[str, object]:
+def _found_json(message: FoundMessage) -> dict[str, object]:
     from ...models.text.ids import timestamp_from_ms
 
     return {
-        "id": it.session_id,
-        "title": it.title,
-        "speaker": it.speaker,
-        "turn": it.turn,
-        "said_at": timestamp_from_ms(it.at_ms),
-        "content": it.content,
+        "id": message.session_id,
+        "title": message.title,
+        "speaker": message.speaker,
+        "turn": message.turn,
+        "said_at": timestamp_from_ms(message.at_ms),
+        "content": message.content,
     }
 
 
-def _found_line(it: FoundMessage) -> Text:
+def _found_line(message: FoundMessage) -> Text:
     from rich.text import Text
 
-    words = printable(" ".join(it.content.split()))
-    cut = words if len(words) <= _MAX_PREVIEW else f"{words[:_MAX_PREVIEW]}…"
-    turn = "" if it.turn is None else str(it.turn)
+    content = printable(" ".join(message.content.split()))
+    cut = content if len(content) <= _MAX_PREVIEW else f"{content[:_MAX_PREVIEW]}…"
+    turn = "" if message.turn is None else str(message.turn)
     return Text.assemble(
-        (it.session_id[:8], "dim"), f" {turn:>4} ", (printable(it.speaker or "user"), "bold"), f" {cut}"
+        (message.session_id[:8], "dim"),
+        f" {turn:>4} ",
+        (printable(message.speaker or "user"), "bold"),
+        f" {cut}",
     )

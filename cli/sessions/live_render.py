@@ -150,12 +150,12 @@ class LiveView:
     def _tool_line(self, event: ToolEvent) -> Text:
         """Return the line about the begin or the end of a tool call."""
         if event.duration_ms is None:
-            words = f"calls {event.name} {event.arguments}"
+            text = f"calls {event.name} {event.arguments}"
         else:
-            words = f"{event.name}: {event.status.value} after {event.duration_ms / 1000:.1f} s"
+            text = f"{event.name}: {event.status.value} after {event.duration_ms / 1000:.1f} s"
         style = "dim" if event.status in (ToolStatus.RUNNING, ToolStatus.OK) else "yellow"
         name = self._cast.styled_name(event.participant_id)
-        return dialog_line(self._console, event.turn_number, name, Text(printable(words), style=style))
+        return dialog_line(self._console, event.turn_number, name, Text(printable(text), style=style))
 
     def _journal_lines(self, event: Event) -> Iterator[Text]:
         """Yield lines about pauses, parked turns and steering."""
@@ -181,13 +181,13 @@ class LiveView:
         elif event_type in _STEERING_TEXTS:
             yield self._steering_line(event, _STEERING_TEXTS[event_type])
 
-    def _turn_line(self, event: Event, words: str) -> Text:
+    def _turn_line(self, event: Event, text: str) -> Text:
         """Return a line about the turn that an event of the journal names."""
         data = event.data or {}
         number = data.get("turn_number")
         name = self._cast.styled_name(str(data.get("participant_id")))
         turn = number if isinstance(number, int) else None
-        return dialog_line(self._console, turn, name, Text(printable(words), style="yellow"))
+        return dialog_line(self._console, turn, name, Text(printable(text), style="yellow"))
 
     def _child_line(self, event: Event) -> Text:
         data = event.data or {}
@@ -196,18 +196,18 @@ class LiveView:
     def _guard_line(self, event: Event) -> Text:
         data = event.data or {}
         effect = _GUARD_TEXTS.get(str(data.get("action")), str(data.get("action")))
-        words = f"guard {data.get('guard')} ({data.get('when')}): {data.get('reason')}; {effect}"
-        return self._turn_line(event, words)
+        text = f"guard {data.get('guard')} ({data.get('when')}): {data.get('reason')}; {effect}"
+        return self._turn_line(event, text)
 
     def _lost_worker_line(self, event: Event) -> Text:
         data = event.data or {}
-        words = f"worker {data.get('worker')} was lost; turn {data.get('turn_number')} is being taken over"
-        return Text(f"     {printable(words)}", style="yellow")
+        text = f"worker {data.get('worker')} was lost; turn {data.get('turn_number')} is being taken over"
+        return Text(f"     {printable(text)}", style="yellow")
 
-    def _steering_line(self, event: Event, words: str) -> Text:
+    def _steering_line(self, event: Event, template: str) -> Text:
         data = event.data or {}
         roster = data.get("participants")
-        sentence = words.format(
+        sentence = template.format(
             who=self._cast.name(str(data.get("participant_id"))),
             by=data.get("by"),
             role=data.get("role"),
@@ -215,11 +215,11 @@ class LiveView:
         )
         return hanging(self._console, Text("     "), Text(printable(sentence), style="yellow"))
 
-    def _question_line(self, event: Event, words: str) -> Text:
+    def _question_line(self, event: Event, head: str) -> Text:
         data = event.data or {}
         asked, question = data.get("asked"), data.get("question")
         names = ", ".join(self._cast.name(str(name)) for name in asked) if isinstance(asked, list) else ""
-        return self._turn_line(event, f"{words} {names}" + (f": {question}" if question else ""))
+        return self._turn_line(event, f"{head} {names}" + (f": {question}" if question else ""))
 
     def _broadcast_line(self, event: MapEvent) -> Text:
         message = (event.payload or {}).get("message")
@@ -233,12 +233,12 @@ class LiveView:
 
     def _silent_turn_line(self, end: GrantEnd) -> Text:
         """Return the line of a turn without a message."""
-        words = _SILENT_TURN_TEXTS.get(end.outcome, end.outcome.value)
-        words += f": {printable(end.error)}" if end.error else ""
-        words += "; will retry" if end.retried else ""
+        text = _SILENT_TURN_TEXTS.get(end.outcome, end.outcome.value)
+        text += f": {printable(end.error)}" if end.error else ""
+        text += "; will retry" if end.retried else ""
         style = "dim" if end.outcome in (GrantOutcome.MESSAGE, GrantOutcome.PASSED) else "yellow"
         return dialog_line(
-            self._console, end.turn, self._cast.styled_name(end.participant), Text(words, style=style)
+            self._console, end.turn, self._cast.styled_name(end.participant), Text(text, style=style)
         )
 
 
@@ -290,4 +290,8 @@ def moment_json(moment: SessionUpdate | Delta | ToolEvent) -> dict[str, JsonValu
     if isinstance(moment, ToolEvent):
         return {"tool": moment.model_dump(mode="json", exclude_none=True)}
     event: dict[str, JsonValue] = {"event": moment.event.to_wire()}
-    return {**event, "messages": [it.to_wire() for it in moment.messages]} if moment.messages else event
+    return (
+        {**event, "messages": [message.to_wire() for message in moment.messages]}
+        if moment.messages
+        else event
+    )

@@ -58,8 +58,8 @@ def last_message_lines(job: CollabJob, screen: Console) -> Iterator[Text]:
     entries = streams_of(job).newest_page(job.id, "dialog", count=_LAST_MESSAGES)
     for _, text in reversed(entries):
         message = read_stored(Message, text, session_id=job.id, part="dialog")
-        words = Text(printable(excerpt(message.content, _MESSAGE_CHARACTERS)))
-        yield dialog_line(screen, message.turn_number, names.styled_speaker(message), words)
+        content = Text(printable(excerpt(message.content, _MESSAGE_CHARACTERS)))
+        yield dialog_line(screen, message.turn_number, names.styled_speaker(message), content)
 
 
 def reply_command(question: Pending, name: str | None = None) -> Text:
@@ -140,8 +140,10 @@ class PersonAtTerminal:
         if self._input.has_ended:
             return False
         shown = self._question
-        self._question = next((it for it in self._job.pending() if self._name in it.asked), None)
-        tokens = [it.reply_token for it in (shown, self._question) if it is not None]
+        self._question = next(
+            (question for question in self._job.pending() if self._name in question.asked), None
+        )
+        tokens = [question.reply_token for question in (shown, self._question) if question is not None]
         return self._question is not None and len(set(tokens)) == len(tokens)
 
     def show_question(self) -> None:
@@ -186,11 +188,17 @@ def person_to_ask(submission: Submission, name: str | None) -> str:
         InvalidInput: The session has nobody of this name.
     """
     roster = submission.collab.participants
-    humans = [it.participant_id for it in roster if it.kind is ParticipantKind.HUMAN]
+    humans = [
+        participant.participant_id for participant in roster if participant.kind is ParticipantKind.HUMAN
+    ]
     if name is None:
         return humans[0] if len(humans) == 1 else _DEFAULT_NAME
-    known = [*(it.participant_id for it in roster), *submission.approvers, *submission.observers]
-    if name not in known:
-        rule = f"must be a participant, an approver or an observer: {', '.join(known)}"
+    people = [
+        *(participant.participant_id for participant in roster),
+        *submission.approvers,
+        *submission.observers,
+    ]
+    if name not in people:
+        rule = f"must be a participant, an approver or an observer: {', '.join(people)}"
         raise InvalidInput("--as", name, rule)
     return name

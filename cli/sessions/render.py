@@ -164,8 +164,11 @@ def message_text(message: Message) -> Text:
     text = Text(printable(message.content))
     if message.cut_line:
         text.append(f"\n{message.cut_line}", style="yellow")
-    for it in message.attachments:
-        text.append(f"\n[{printable(it.name)}, {it.media_type}, {size_of(it.size)}]", style="dim")
+    for attachment in message.attachments:
+        text.append(
+            f"\n[{printable(attachment.name)}, {attachment.media_type}, {size_of(attachment.size)}]",
+            style="dim",
+        )
     return text
 
 
@@ -210,7 +213,7 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "inputs": dict(job.spec.inputs),
         "board": [entry.model_dump(mode="json", exclude_none=True) for entry in board],
         "parent": None if job.parent is None else job.parent.model_dump(mode="json"),
-        "descendants": [it._asdict() for it in job.descendants()],
+        "descendants": [descendant._asdict() for descendant in job.descendants()],
     }
 
 

@@ -111,31 +111,31 @@ AnyRow = SessionListRow | UnreadableRow
 
 def _in_tree_order(sessions: Sequence[AnyRow]) -> Iterator[tuple[int, AnyRow]]:
     """Yield the sessions with their depth: sub-sessions follow their parent, if it is among them, oldest first."""
-    ids = {it.id for it in sessions}
+    ids = {session.id for session in sessions}
     below: dict[str | None, list[AnyRow]] = {}
-    for it in sessions:
-        below.setdefault(it.parent if it.parent in ids else None, []).append(it)
+    for session in sessions:
+        below.setdefault(session.parent if session.parent in ids else None, []).append(session)
 
     def visit(parent: str, depth: int) -> Iterator[tuple[int, AnyRow]]:
-        for it in reversed(below.get(parent, ())):
-            yield depth, it
-            yield from visit(it.id, depth + 1)
+        for session in reversed(below.get(parent, ())):
+            yield depth, session
+            yield from visit(session.id, depth + 1)
 
-    for it in below.get(None, ()):
-        yield 0, it
-        yield from visit(it.id, 1)
+    for session in below.get(None, ()):
+        yield 0, session
+        yield from visit(session.id, 1)
 
 
 def session_table(sessions: Sequence[AnyRow]) -> Table:
     """Return a table of sessions, one line each; a narrow terminal cuts status and title, never an id."""
-    ids = shortest_ids([it.id for it in sessions])
+    ids = shortest_ids([session.id for session in sessions])
     table = plain_table(
         "id", "opened", "mode", "status", "turns", "tokens", "title", right=("turns", "tokens")
     )
     for column in table.columns:
         column.no_wrap = column.header not in ("status", "title")
-    for depth, it in _in_tree_order(sessions):
-        table.add_row(ids[it.id], relative_age(it.opened_ms), *it.cells(depth))
+    for depth, session in _in_tree_order(sessions):
+        table.add_row(ids[session.id], relative_age(session.opened_ms), *session.cells(depth))
     return table
 
 
@@ -160,9 +160,11 @@ def list_rows(client: Client, wanted: SessionFilter) -> Iterator[AnyRow]:
         console(stderr=True).print(
             f"Redis is unavailable, listing only archived sessions that have ended: {error}"
         )
-        return _archived(client, wanted, is_live=lambda it: it.fields.get("ended_ms") is None)
-    archived = _archived(client, wanted, is_live=lambda it: is_live(redis, it.session_id, it.opened_ms))
-    return merge(_live(client, wanted), archived, key=lambda it: it.opened_ms, reverse=True)
+        return _archived(client, wanted, is_live=lambda session: session.fields.get("ended_ms") is None)
+    archived = _archived(
+        client, wanted, is_live=lambda session: is_live(redis, session.session_id, session.opened_ms)
+    )
+    return merge(_live(client, wanted), archived, key=lambda row: row.opened_ms, reverse=True)
 
 
 def _live(client: Client, wanted: SessionFilter) -> Iterator[AnyRow]:
@@ -191,22 +193,24 @@ def _archived(
     reader, cursor = client.archived(), None
     while reader is not None:
         page = reader.page(wanted, after=cursor, limit=_PAGE)
-        for it in page.items:
-            if read_record("session", it.session_id, partial(is_live, it)) is False:
-                row = read_record("archived session", it.session_id, partial(_archived_row, it))
+        for session in page.items:
+            if read_record("session", session.session_id, partial(is_live, session)) is False:
+                row = read_record("archived session", session.session_id, partial(_archived_row, session))
                 yield (
-                    row if isinstance(row, SessionListRow) else UnreadableRow(row.name, it.opened_ms, row.why)
+                    row
+                    if isinstance(row, SessionListRow)
+                    else UnreadableRow(row.name, session.opened_ms, row.why)
                 )
         cursor = page.cursor
         if cursor is None:
             return
 
 
-def _archived_row(it: ListedSession) -> SessionListRow:
-    spec = parse_json(it.documents.spec)
+def _archived_row(session: ListedSession) -> SessionListRow:
+    spec = parse_json(session.documents.spec)
     row = SessionListRow(
-        Collab.model_validate_json(it.documents.collab),
-        state_of(it.session_id, it.fields, {}),
+        Collab.model_validate_json(session.documents.collab),
+        state_of(session.session_id, session.fields, {}),
         parent_of(spec),
         spec.get("thread_id"),
     )
@@ -214,14 +218,14 @@ def _archived_row(it: ListedSession) -> SessionListRow:
     return row
 
 
-def _fits(it: SessionListRow, wanted: SessionFilter) -> bool:
-    collab, state = it.collab, it.state
+def _fits(row: SessionListRow, wanted: SessionFilter) -> bool:
+    collab, state = row.collab, row.state
     return (
         wanted.status in (None, state.status.value)
         and wanted.mode in (None, collab.mode.value)
         and wanted.participant in (None, *(p.participant_id for p in collab.participants))
         and wanted.tag in (None, *(collab.meta.tags or ()))
-        and wanted.thread_id in (None, it.thread_id, collab.collab_id)
+        and wanted.thread_id in (None, row.thread_id, collab.collab_id)
         and (wanted.since_ms is None or state.opened_ms >= wanted.since_ms)
         and (wanted.until_ms is None or state.opened_ms < wanted.until_ms)
     )

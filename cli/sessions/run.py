@@ -100,7 +100,7 @@ def run(  # noqa: PLR0913 - each is an option
     if list_inputs:
         declared = source.inputs()
         if as_json:
-            print_json([it.model_dump(mode="json") for it in declared])
+            print_json([session_input.model_dump(mode="json") for session_input in declared])
         else:
             console().print(inputs_table(declared))
         return
@@ -144,9 +144,9 @@ def _run(
 
     heard = output_printer(aside, verbose=verbose)
     with start_local_runtime(settings, local_model=local_model, say=aside.print, heard=heard) as runtime:
-        known = runtime.client.known_agents() or registered_names(registry, settings)
+        agent_names = runtime.client.known_agents() or registered_names(registry, settings)
         with source.name_file_in_errors(), _explain_unknown_agent(registry, settings):
-            prepare(submission, known_agents=known, max_message_bytes=limit)
+            prepare(submission, known_agents=agent_names, max_message_bytes=limit)
             job = installation_of(runtime.client).sessions.submit(submission)
         screen.print(heading(job.collab()))
         try:
@@ -219,8 +219,8 @@ def submit(  # noqa: PLR0913 - each is an option
         )
     if as_json:
         workers = len(sessions.workers.list_alive())
-        found = [{"id": job.id, "workers": workers} for job in jobs]
-        print_json(found[0] if len(found) == 1 else found)
+        submitted = [{"id": job.id, "workers": workers} for job in jobs]
+        print_json(submitted[0] if len(submitted) == 1 else submitted)
     else:
         for job in jobs:
             typer.echo(job.id)

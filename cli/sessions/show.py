@@ -156,11 +156,14 @@ def _messages_for(form: ExportFormat, job: CollabJob, seen_by: str | None) -> di
     from ...models.turns.message_lists import Reader, to_anthropic_messages, to_openai_messages
 
     collab, dialog = job.collab(), job.dialog()
-    names = {it.participant_id: it.display_name or it.participant_id for it in collab.participants}
+    names = {
+        participant.participant_id: participant.display_name or participant.participant_id
+        for participant in collab.participants
+    }
     # A removed participant is in the dialog, but no longer in the roster.
-    known = {*names, *(it.speaker for it in dialog.messages if it.speaker)}
-    if seen_by is not None and seen_by not in known:
-        raise InvalidInput("--as", seen_by, f"must be a participant: {', '.join(sorted(known))}")
+    speakers = {*names, *(message.speaker for message in dialog.messages if message.speaker)}
+    if seen_by is not None and seen_by not in speakers:
+        raise InvalidInput("--as", seen_by, f"must be a participant: {', '.join(sorted(speakers))}")
     reader = Reader(names, me=seen_by, opening=collab.purpose)
     if form is ExportFormat.OPENAI:
         return {"messages": to_openai_messages(dialog, reader)}
@@ -201,17 +204,22 @@ def attachments(
     if save is not None:
         paths = save_attachments(chosen, save, read=job.attachment_data, force=force)
     if as_json:
-        found = [it.model_dump(mode="json") for it in chosen]
-        for entry, path in zip(found, paths, strict=False):
+        entries = [attachment.model_dump(mode="json") for attachment in chosen]
+        for entry, path in zip(entries, paths, strict=False):
             entry["path"] = str(path)
-        print_json({"session_id": job.id, "attachments": found})
+        print_json({"session_id": job.id, "attachments": entries})
     elif paths:
         for path in paths:
             console().print(f"Saved {printable(str(path))}", markup=False, highlight=False, soft_wrap=True)
     elif chosen:
         table = plain_table("NAME", "TYPE", "SIZE", "SHA256", pad_edge=True)
-        for it in chosen:
-            table.add_row(Text(printable(it.name)), it.media_type, size_of(it.size), it.sha256[:12])
+        for attachment in chosen:
+            table.add_row(
+                Text(printable(attachment.name)),
+                attachment.media_type,
+                size_of(attachment.size),
+                attachment.sha256[:12],
+            )
         console().print(table)
     else:
         console().print("No attachments.")

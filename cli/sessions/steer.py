@@ -77,11 +77,11 @@ def cancel(
     _print_status(job, "cancelled.", as_json=as_json)
 
 
-def _print_status(job: CollabJob, words: str, *, as_json: bool) -> None:
+def _print_status(job: CollabJob, text: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"id": job.id, "status": job.status().value})
     else:
-        typer.echo(f"Session {job.id}: {words}")
+        typer.echo(f"Session {job.id}: {text}")
 
 
 Who = Annotated[str, typer.Argument(metavar="PARTICIPANT", help="Participant id.")]

@@ -64,7 +64,7 @@ class SubmissionOptions:
         table = self._table(sources)
         texts = self._texts()
         read = [self._submission(source, table, texts) for source in sources]
-        return [self._extend(it, max_bytes=settings.max_attachment_bytes) for it in read]
+        return [self._extend(submission, max_bytes=settings.max_attachment_bytes) for submission in read]
 
     def _extend(self, submission: Submission, *, max_bytes: int) -> Submission:
         """Return a submission with further attachments, whose sizes are checked, and further people without turns."""
@@ -87,8 +87,10 @@ class SubmissionOptions:
         from ...models.errors import within
         from ...models.protocol.dialog import Message, Role
 
-        declared = {it.name: it for it in source.inputs()} if texts else {}
-        read = {name: declared[name].read_text(it) if name in declared else it for name, it in texts.items()}
+        declared = {session_input.name: session_input for session_input in source.inputs()} if texts else {}
+        read = {
+            name: declared[name].read_text(text) if name in declared else text for name, text in texts.items()
+        }
         submission = source.submission({**table, **read})
         with within("--message"):
             added = [Message(role=Role.USER, content=text) for text in self.messages or ()]
@@ -101,7 +103,7 @@ class SubmissionOptions:
         if self.file is None:
             return {}
         source = SessionFile.open(self.file)
-        if source.name == STDIN_NAME and any(it.name == STDIN_NAME for it in sources):
+        if source.name == STDIN_NAME and any(session_file.name == STDIN_NAME for session_file in sources):
             raise InvalidInput("--input", self.file, "must be a file: standard input is the session file")
         content = source.content()
         if not isinstance(content, dict):
@@ -131,9 +133,9 @@ def inputs_table(inputs: Sequence[SessionInput]) -> Table:
     table = plain_table("input", "type", "default", "choices", "help")
     for column in table.columns:
         column.no_wrap, column.overflow = column.header in ("input", "type"), "fold"
-    for it in inputs:
-        default = "(required)" if it.default is None else render_value(it.default)
-        choices = ", ".join(map(render_value, it.choices))
-        cells = (it.name, it.type.value, default, choices, it.help)
+    for session_input in inputs:
+        default = "(required)" if session_input.default is None else render_value(session_input.default)
+        choices = ", ".join(map(render_value, session_input.choices))
+        cells = (session_input.name, session_input.type.value, default, choices, session_input.help)
         table.add_row(*(Text(printable(cell)) for cell in cells))
     return table

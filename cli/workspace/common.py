@@ -50,8 +50,8 @@ def print_conversation(conversation: Conversation, *, as_json: bool) -> None:
         print_json({**conversation.to_wire(), **besides})
         return
     name = f" {conversation.name!r}" if conversation.name else ""
-    found = (conversation.metadata.tags or ()) if conversation.metadata else ()
-    tags = [f"{key}={value}" for tag in found for key, value in tag.items()]
+    tag_tables = (conversation.metadata.tags or ()) if conversation.metadata else ()
+    tags = [f"{key}={value}" for tag in tag_tables for key, value in tag.items()]
     marks = f" [{', '.join(tags)}]" if tags else ""
     shelf = ", archived" if conversation.archived_at else ""
     who = ", ".join(conversation.agents) or "no members"

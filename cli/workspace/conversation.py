@@ -49,12 +49,17 @@ def list_(
         agent, task_id=task, include_archived=archived, limit=limit, cursor=cursor
     )
     if as_json:
-        print_json({"conversations": [it.to_wire() for it in page.items], "cursor": page.cursor})
+        print_json(
+            {"conversations": [conversation.to_wire() for conversation in page.items], "cursor": page.cursor}
+        )
         return
-    for it in page.items:
-        last = f": {it.last_message_preview}" if it.last_message_preview else ""
-        shelf = " (archived)" if it.archived_at else ""
-        line = f"{it.id}  {it.unread_count:>4} unread  {it.name or ''}{shelf}{last}"
+    for conversation in page.items:
+        last = f": {conversation.last_message_preview}" if conversation.last_message_preview else ""
+        shelf = " (archived)" if conversation.archived_at else ""
+        line = (
+            f"{conversation.id}  {conversation.unread_count:>4} unread  "
+            f"{conversation.name or ''}{shelf}{last}"
+        )
         console().print(printable(line).replace("\n", " "))
     print_next_page(page.cursor)
 
@@ -92,13 +97,13 @@ def send(
     """
     import sys
 
-    words = sys.stdin.read().rstrip("\n") if text == "-" else text
+    content = sys.stdin.read().rstrip("\n") if text == "-" else text
     given = [_read_part(part) for part in parts] if parts else None
-    said = conversation_service().send(agent, conversation, words, parts=given, reply_to=reply_to)
+    message = conversation_service().send(agent, conversation, content, parts=given, reply_to=reply_to)
     if as_json:
-        print_json(said.to_wire())
+        print_json(message.to_wire())
     else:
-        typer.echo(f"Message {said.number} sent, id {said.id}")
+        typer.echo(f"Message {message.number} sent, id {message.id}")
 
 
 def history(
@@ -110,10 +115,12 @@ def history(
     """
     page = conversation_service().history(agent, conversation, limit=limit, cursor=cursor)
     if as_json:
-        print_json({"messages": [it.to_wire() for it in page.items], "cursor": page.cursor})
+        print_json({"messages": [message.to_wire() for message in page.items], "cursor": page.cursor})
         return
-    for it in page.items:
-        console().print(printable(f"{it.number:>4} {it.sender or it.message.role.value}: {it.text}"))
+    for message in page.items:
+        console().print(
+            printable(f"{message.number:>4} {message.sender or message.message.role.value}: {message.text}")
+        )
     print_next_page(page.cursor)
 
 
@@ -133,13 +140,14 @@ def watch(
     service = conversation_service()
     page = service.new_messages(agent, after=after, limit=limit)
     while True:
-        for it in page.items:
+        for received in page.items:
             if as_json:
-                print_json({**it.to_wire(), "cursor": page.cursor}, lines=True)
+                print_json({**received.to_wire(), "cursor": page.cursor}, lines=True)
                 continue
-            said = it.message
+            message = received.message
             line = (
-                f"{it.conversation_id} {said.number:>4} {said.sender or said.message.role.value}: {said.text}"
+                f"{received.conversation_id} {message.number:>4} "
+                f"{message.sender or message.message.role.value}: {message.text}"
             )
             console().print(printable(line))
         if not follow:
@@ -180,12 +188,20 @@ def notices(
 
     notifications = conversation_service().notices(agent, after=after, limit=limit)
     if as_json:
-        print_json([{"cursor": it.cursor, **it.notice.to_wire()} for it in notifications])
+        print_json(
+            [
+                {"cursor": notification.cursor, **notification.notice.to_wire()}
+                for notification in notifications
+            ]
+        )
         return
-    for it in notifications:
-        about = f" {it.notice.agent}" if it.notice.agent else ""
-        where = it.notice.conversation_id or it.notice.task_id
-        line = f"{it.cursor}  {format_timestamp(it.notice.at)}  {it.notice.kind.value}{about}  {where}"
+    for notification in notifications:
+        about = f" {notification.notice.agent}" if notification.notice.agent else ""
+        where = notification.notice.conversation_id or notification.notice.task_id
+        line = (
+            f"{notification.cursor}  {format_timestamp(notification.notice.at)}  "
+            f"{notification.notice.kind.value}{about}  {where}"
+        )
         console().print(printable(line))
 
 
@@ -314,12 +330,12 @@ def _read_part(part: str) -> dict[str, Any]:
     from ...models.errors import InvalidInput
 
     try:
-        found = json.loads(part)
+        data = json.loads(part)
     except ValueError as error:
         raise InvalidInput("part", part, f"must be JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(data, dict):
         raise InvalidInput("part", part, "must be a JSON object")
-    return found
+    return data
 
 
 def _metadata(tags: list[str]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def list_(agent: As, limit: Limit = 50, cursor: Cursor = None, as_json: AsJson =
     """
     page = conversation_service().task_list(agent, limit=limit, cursor=cursor)
     if as_json:
-        print_json({"tasks": [it.to_wire() for it in page.items], "cursor": page.cursor})
+        print_json({"tasks": [task.to_wire() for task in page.items], "cursor": page.cursor})
         return
     for task in page.items:
         _print_task(task)

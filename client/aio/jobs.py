@@ -66,8 +66,8 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
 
     @document_as(CollabJob.children)
     async def children(self) -> list[AsyncCollabJob]:  # noqa: D102 - documented as the verb
-        found = await self._threads.run_call(lambda: self._blocking().children())
-        return [AsyncCollabJob(it, self._threads) for it in found]
+        jobs = await self._threads.run_call(lambda: self._blocking().children())
+        return [AsyncCollabJob(job, self._threads) for job in jobs]
 
     state = async_method(CollabJob.state)
     status = async_method(CollabJob.status)

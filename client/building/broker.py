@@ -28,7 +28,7 @@ _CHECK_TIMEOUT_S = 2.0
 def urls_in_use(settings: Settings) -> tuple[str, ...]:
     """Return every URL this process connects to, passwords included."""
     configured = (settings.broker_url, settings.memory_redis_url, settings.database_url)
-    urls = [it.get_secret_value() for it in configured if it is not None]
+    urls = [url.get_secret_value() for url in configured if url is not None]
     return tuple(urls if (redis := resolve_redis_url(settings)) is None else [redis, *urls])
 
 

@@ -30,10 +30,10 @@ def question_page(
         InvalidInput: The cursor is not valid.
     """
     inbox = Inbox(sessions.connections.redis)
-    found: dict[tuple[str, int], Pending] = {}
+    pending: dict[tuple[str, int], Pending] = {}
     cursor = None
     for inbox_entry, at_ms in inbox.list_entries(name, after=_position(after)):
-        if len(found) >= limit:
+        if len(pending) >= limit:
             break
         cursor = encode_cursor(repr(at_ms), inbox_entry.member())
         question = read_record(
@@ -42,11 +42,11 @@ def question_page(
         if question is None:
             inbox.remove_closed(inbox_entry, at_ms)
         elif isinstance(question, Pending):
-            found[question.session_id, question.turn_number] = question
+            pending[question.session_id, question.turn_number] = question
     else:
         cursor = None
     # An inbox entry is older than its question: between the two, another session's question may be parked.
-    questions = sorted(found.values(), key=lambda question: question.asked_at)
+    questions = sorted(pending.values(), key=lambda question: question.asked_at)
     return ResultPage(tuple(questions), cursor)
 
 
@@ -85,9 +85,9 @@ def _question(sessions: Sessions, inbox_entry: InboxEntry) -> Pending | None:
         return None
     return next(
         (
-            it
-            for it in questions
-            if it.turn_number == inbox_entry.turn_number and inbox_entry.name in it.asked
+            question
+            for question in questions
+            if question.turn_number == inbox_entry.turn_number and inbox_entry.name in question.asked
         ),
         None,
     )

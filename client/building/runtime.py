@@ -257,10 +257,10 @@ def with_current_agents(runtime: Runtime, agents: Callable[[], Registry]) -> Cal
 
     def provide() -> Runtime:
         nonlocal newest
-        found, registry = newest, agents()
-        if found.agents.registry is not registry:
-            newest = found = replace(found, agents=replace(found.agents, registry=registry))
-        return found
+        current, registry = newest, agents()
+        if current.agents.registry is not registry:
+            newest = current = replace(current, agents=replace(current.agents, registry=registry))
+        return current
 
     return provide
 

@@ -50,8 +50,8 @@ class ScheduledSession:
         """Submit the session, unless it is already submitted. Raises InvalidInput for an invalid job."""
         path = self._settings.jobs.get(str(schedule.job))
         if path is None:
-            known = ", ".join(sorted(self._settings.jobs)) or "none"
-            raise InvalidInput("job", schedule.job, f"must be a job of SYMPOSIA_JOBS (known: {known})")
+            names = ", ".join(sorted(self._settings.jobs)) or "none"
+            raise InvalidInput("job", schedule.job, f"must be a job of SYMPOSIA_JOBS (known: {names})")
         source = SessionFile.open(str(path), root=self._settings.session_root)
         run_parameters = {"schedule": schedule.name, "due": timestamp_from_ms(schedule_run.due_ms)}
         with source.name_file_in_errors():

@@ -217,10 +217,10 @@ class Sessions:
             watch = self.connections.watch_workers(f"a batch of sessions ({len(opened)})")
             watch.record_check(bool(workers))
         return [
-            self.get_live(it.collab.collab_id, output_type=it.output_type)
+            self.get_live(submission.collab.collab_id, output_type=submission.output_type)
             if facts is None
-            else CollabJob(facts, self.connections, output_type=it.output_type)
-            for it, facts in zip(submissions, opened, strict=True)
+            else CollabJob(facts, self.connections, output_type=submission.output_type)
+            for submission, facts in zip(submissions, opened, strict=True)
         ]
 
     def get(self, session_id: str) -> CollabJob:
@@ -255,7 +255,7 @@ class Sessions:
         reader, cursor = self.reader(), None
         while reader is not None:
             page = reader.page(wanted, after=cursor)
-            yield from (it.session_id for it in page.items)
+            yield from (session.session_id for session in page.items)
             cursor = page.cursor
             if cursor is None:
                 return
@@ -284,9 +284,9 @@ class Sessions:
         archived = reader.ids(prefix) if reader else []
         try:
             listed = [
-                it
-                for it, _ in self.connections.index.iterate_listed(page_size=10_000)
-                if it.startswith(prefix)
+                session_id
+                for session_id, _ in self.connections.index.iterate_listed(page_size=10_000)
+                if session_id.startswith(prefix)
             ]
         except RedisUnavailable:
             if not archived:

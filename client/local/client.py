@@ -98,7 +98,7 @@ class LocalClient(Client):
             raise InvalidInput(
                 "draft", True, "must be omitted here, where nothing could activate it: use `LocalClient`"
             )
-        waiting = {it.name: it.kind for it in self._registry.describe() if it.kind in _WAITING}
+        waiting = {agent.name: agent.kind for agent in self._registry.describe() if agent.kind in _WAITING}
         for name in sorted(self._registry.needed_by(submission.agents_in_use()) & waiting.keys()):
             rule = f"must answer by themselves, but {name!r} waits for {_WAITING[waiting[name]]}: use `LocalClient`"
             raise InvalidInput("agents", name, rule)

@@ -114,8 +114,10 @@ class _LocalRun:
         _check_arguments(self.collab, self.agents, on_message=self.on_message, timeout_s=self.timeout_s)
 
     def result(self, options: Mapping[str, Any]) -> JobResult:
-        objects = {name: it for name, it in self.agents.items() if not isinstance(it, Binding)}
-        bindings = {name: it if isinstance(it, Binding) else name for name, it in self.agents.items()}
+        objects = {name: agent for name, agent in self.agents.items() if not isinstance(agent, Binding)}
+        bindings = {
+            name: agent if isinstance(agent, Binding) else name for name, agent in self.agents.items()
+        }
         # Wrong input is refused before the server starts.
         submission = read_session({"collab": self.collab, "agents": bindings, **options}, load_settings())
         with LocalClient(objects, threads=self.threads) as client:

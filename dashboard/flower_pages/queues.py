@@ -75,11 +75,11 @@ class RedisQueues:
             lengths = await pipeline.execute()
         async with aconnect(self._state_url) as client:
             taken = await count_taken(client)
-        found = []
-        for place, name in enumerate(wanted):
-            ready = sum(lengths[place * len(_SUFFIXES) : (place + 1) * len(_SUFFIXES)])
+        queue_lengths = []
+        for index, name in enumerate(wanted):
+            ready = sum(lengths[index * len(_SUFFIXES) : (index + 1) * len(_SUFFIXES)])
             of_queue = taken if name == QUEUE else 0
-            found.append(
+            queue_lengths.append(
                 QueueLength(
                     name=name,
                     messages=ready + of_queue,
@@ -88,14 +88,14 @@ class RedisQueues:
                     consumers=self._consumers.get(name, 0),
                 )
             )
-        return found
+        return queue_lengths
 
 
 async def count_taken(client: Redis) -> int:
     """Return the number of messages that running workers have taken, as they announced it."""
-    known = await cast("Any", client.hgetall(WORKERS))
+    entries = await cast("Any", client.hgetall(WORKERS))
     now_ms = time_ms(await cast("Any", client.time()))
-    return sum(it.taken or 0 for it in parse_entries(known, now_ms) if it.age_ms <= SILENT_MS)
+    return sum(worker.taken or 0 for worker in parse_entries(entries, now_ms) if worker.age_ms <= SILENT_MS)
 
 
 class AmqpQueues:
@@ -113,7 +113,7 @@ class AmqpQueues:
         return await asyncio.to_thread(self._declared, list(names))
 
     def _declared(self, names: list[str]) -> list[QueueLength]:
-        found = []
+        queue_lengths = []
         with self._app.connection_for_read() as connection:
             for name in names:
                 try:
@@ -128,8 +128,8 @@ class AmqpQueues:
                     messages_unacknowledged=None,
                     consumers=answer.consumer_count,
                 )
-                found.append(length)
-        return found
+                queue_lengths.append(length)
+        return queue_lengths
 
 
 class _OwnBroker:
@@ -152,7 +152,7 @@ class _OwnBroker:
 
     def _consumers(self) -> Counter[str]:
         workers = self.application.workers.values()
-        return Counter(queue["name"] for it in workers for queue in it.get("active_queues") or ())
+        return Counter(queue["name"] for worker in workers for queue in worker.get("active_queues") or ())
 
 
 class QueuesPage(_OwnBroker, BrokerView):  # type: ignore[misc] # Flower has no types

@@ -44,8 +44,8 @@ def describe_task(task: Mapping[str, Any]) -> dict[str, Any]:
         Its data with the fields of `COLUMNS`, and a result without quotation marks: that of a failed task is
         the message of its exception.
     """
-    found = _SUMMARY.fullmatch(str(task.get("kwargs") or ""))
-    session, mode, turn, participant = found.groups() if found else ("", None, None, None)
+    match = _SUMMARY.fullmatch(str(task.get("kwargs") or ""))
+    session, mode, turn, participant = match.groups() if match else ("", None, None, None)
     return {
         **task,
         "session": session[:_SHORT_ID],
@@ -58,16 +58,16 @@ def describe_task(task: Mapping[str, Any]) -> dict[str, Any]:
 
 def session_of(kwargs: object) -> str:
     """Return the session id in the summary of a task's arguments; empty: it is not a task of a session."""
-    found = _SUMMARY.fullmatch(str(kwargs or ""))
-    return found[1] if found else ""
+    match = _SUMMARY.fullmatch(str(kwargs or ""))
+    return match[1] if match else ""
 
 
 def _plain_result(task: Mapping[str, Any]) -> str:
     text = str(task.get("result") or "")
     if not text and task.get("exception"):
         text = str(task["exception"])
-        found = _EXCEPTION.fullmatch(text)
-        text = found["message"] if found else text
+        match = _EXCEPTION.fullmatch(text)
+        text = match["message"] if match else text
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -90,8 +90,8 @@ class TaskRows(TasksDataTable):  # type: ignore[misc] # Flower has no types
 
     def format_task(self, task: tuple[str, Any]) -> tuple[str, _Row]:
         """As in Flower, with further fields."""
-        task_id, found = super().format_task(task)
-        return task_id, _Row(found)
+        task_id, formatted = super().format_task(task)
+        return task_id, _Row(formatted)
 
 
 class TaskPage(TaskView):  # type: ignore[misc]  # Flower has no types

@@ -68,12 +68,12 @@ class DashboardHandler(AnswerHandler):
 
     def _allowed_hosts(self) -> frozenset[str]:
         """Return the allowed hosts. The settings are read once, because that takes milliseconds."""
-        known: dict[str, frozenset[str]] = self.application.settings
-        if _HOSTS not in known:
+        settings: dict[str, frozenset[str]] = self.application.settings
+        if _HOSTS not in settings:
             from ...config.settings import load_settings
 
-            known[_HOSTS] = allowed_hosts(self.flower_options.address, load_settings().flower_hosts)
-        return known[_HOSTS]
+            settings[_HOSTS] = allowed_hosts(self.flower_options.address, load_settings().flower_hosts)
+        return settings[_HOSTS]
 
     def refuse_anonymous(self) -> None:
         """Answer a request without a user."""

@@ -51,7 +51,7 @@ def archived_page(
     cursor: str | None = after or None
     for _ in range(_MAX_READS):
         page = reader.page(chosen, after=cursor, limit=limit)
-        rows += [_row(it) for it in page.items if it.session_id not in in_memory]
+        rows += [_row(session) for session in page.items if session.session_id not in in_memory]
         cursor = page.cursor
         if cursor is None or len(rows) >= limit:
             break

@@ -48,7 +48,7 @@ class ReplyAction(ActionHandler):
 
     async def act(self, body: dict[str, JsonValue], *_parts: str) -> object:
         """Answer a question. The body: `session`, `question` (its id), `participant`, `text`."""
-        session, wanted, name, text = (read_text(body, it) for it in _FIELDS)
+        session, wanted, name, text = (read_text(body, field) for field in _FIELDS)
         job = await self.services.client.get_job(session)
         question = await answer_question(job, wanted, name=name, text=text, actor=self.actor)
         return {"session": session, "turn": question.turn_number, "participant": name}

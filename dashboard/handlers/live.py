@@ -103,7 +103,7 @@ class CollabsChanges(DataHandler):
         """Return the rows that changed since a position."""
         sessions, wanted = self.services.sessions, read_filter(self)
         changes = sessions.changes_since(cursor_of(self))
-        rows = [it.row for it in changes.rows]
+        rows = [listed.row for listed in changes.rows]
         return {
             "position": str(sessions.cursor),
             "counts": sessions.counts,
@@ -129,11 +129,11 @@ def _change_events(changes: Changes, wanted: ListFilter) -> str:
 
 def _row_events(rows: list[ListedRow], wanted: ListFilter) -> str:
     events = []
-    for it in rows:
-        if wanted.matches(it.row):
-            events.append(f"id: {it.cursor}\nevent: collab\ndata: {it.text}\n\n")
+    for listed in rows:
+        if wanted.matches(listed.row):
+            events.append(f"id: {listed.cursor}\nevent: collab\ndata: {listed.text}\n\n")
         else:
-            events.append(f"id: {it.cursor}\n{_gone_event(it.row['id'])}")
+            events.append(f"id: {listed.cursor}\n{_gone_event(listed.row['id'])}")
     return "".join(events)
 
 

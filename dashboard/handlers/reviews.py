@@ -44,9 +44,9 @@ def review_routes() -> list[Any]:
 
 
 def _runs(handler: DashboardHandler) -> ReviewRuns:
-    found = handler.application.settings.setdefault(_KEY, ReviewRuns(handler.services.client))
-    assert isinstance(found, ReviewRuns)  # noqa: S101 - set here only
-    return found
+    runs = handler.application.settings.setdefault(_KEY, ReviewRuns(handler.services.client))
+    assert isinstance(runs, ReviewRuns)  # noqa: S101 - set here only
+    return runs
 
 
 async def _load(handler: DashboardHandler, review_id: str) -> LoadedRun:
@@ -87,9 +87,9 @@ class ReviewPage(PageHandler):
             script="review.js",
             review_id=review_id,
             report_url=f"{self.base_url}/reviews/{review_id}/report",
-            formats=[it.name for it in formats()],
-            severities=[it.value for it in reversed(Severity)],
-            statuses=[it.value for it in FindingStatus],
+            formats=[form.name for form in formats()],
+            severities=[severity.value for severity in reversed(Severity)],
+            statuses=[status.value for status in FindingStatus],
         )
 
 

@@ -57,7 +57,7 @@ class ScheduleData(DataHandler):
         schedules, count = self.services.client.schedules, self.query_number("limit", 20, most=MAX_RUNS)
         entry = await schedules.get(parts[0])
         records = await schedules.history(parts[0], count=count)
-        return RunPage(schedule=build_schedule(entry), runs=[build_run(it) for it in records])
+        return RunPage(schedule=build_schedule(entry), runs=[build_run(record) for record in records])
 
 
 class ScheduleAction(ActionHandler):

@@ -166,10 +166,10 @@ class AttachmentDownload(DownloadHandler):
         """Send the file."""
         job = blocking_job(await self.services.client.get_job(session_id))
         attachments = await self.services.client.run(job.attachments)
-        found = find_attachment(attachments, sha256)
-        if found is None:
+        attachment = find_attachment(attachments, sha256)
+        if attachment is None:
             raise HTTPError(404, reason="attachment not found")
-        await self.send_file(found.name, UNKNOWN_TYPE, _pieces(job, found))
+        await self.send_file(attachment.name, UNKNOWN_TYPE, _pieces(job, attachment))
 
 
 def _pieces(job: CollabJob, attachment: Attachment) -> Iterator[bytes]:
@@ -186,5 +186,5 @@ class SessionExport(DownloadHandler):
         """Send the file."""
         job = blocking_job(await self.services.client.get_job(session_id))
         export = await self.services.client.run(open_export, job, form)
-        pieces = (it.encode() for it in export.pieces)
+        pieces = (piece.encode() for piece in export.pieces)
         await self.send_file(export.file_name, f"{export.content_type}; charset=UTF-8", pieces)

@@ -37,7 +37,7 @@ class SessionAction(ActionHandler):
             case "post":
                 await self._post(job, body)
             case _:
-                question, answerer, text = (read_text(body, it) for it in ("question", "name", "text"))
+                question, answerer, text = (read_text(body, field) for field in ("question", "name", "text"))
                 await answer_question(job, question, name=answerer, text=text, actor=self.actor)
         return {"status": (await job.status()).value}
 

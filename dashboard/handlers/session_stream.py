@@ -50,7 +50,7 @@ class SessionStream(StreamHandler):
         async with aclosing(followed):
             async for entries in followed:
                 await self._send_entries(session_id, entries, sent)
-                if any(it.part == "events" and _END in it.text for it in entries):
+                if any(entry.part == "events" and _END in entry.text for entry in entries):
                     return True
         return False
 
@@ -63,7 +63,7 @@ class SessionStream(StreamHandler):
             await self.send(await self.services.client.run(_events, session_id, entries, dict(sent)))
         else:
             await self.send(_events(session_id, entries, sent) or _PING)
-        sent.update({it.part: it.position for it in entries})
+        sent.update({entry.part: entry.position for entry in entries})
 
 
 class SessionChanges(DashboardHandler):
@@ -88,7 +88,7 @@ def _events(session_id: str, entries: Iterable[StreamEntry], sent: Positions) ->
 
 
 def _changes(session_id: str, entries: Iterable[StreamEntry]) -> list[str]:
-    return [it for entry in entries if (it := _change(session_id, entry))]
+    return [change for entry in entries if (change := _change(session_id, entry))]
 
 
 def _change(session_id: str, entry: StreamEntry) -> str | None:

@@ -143,16 +143,21 @@ class Hub:
     async def _load(self, session_ids: Iterable[str]) -> None:
         """Load sessions, and replace their rows; a session that is gone is removed."""
         wanted = list(session_ids)
-        found = [
-            it async for it in load_sessions(self._redis, wanted, now_ms=self.now_ms(), known=self._open)
+        sessions = [
+            session
+            async for session in load_sessions(self._redis, wanted, now_ms=self.now_ms(), known=self._open)
         ]
-        loaded = [it for it in found if isinstance(it, LoadedSession)]
-        unreadable = [it for it in found if isinstance(it, UnreadableSession)]
-        for session in sorted(loaded, key=lambda it: position_key(it.row["position"])):
+        loaded = [session for session in sessions if isinstance(session, LoadedSession)]
+        unreadable = [session for session in sessions if isinstance(session, UnreadableSession)]
+        for session in sorted(loaded, key=lambda session: position_key(session.row["position"])):
             self._put(session)
         for failed in unreadable:
             self._put_unreadable(failed)
-        gone = set(wanted) - {it.row["id"] for it in loaded} - {it.session_id for it in unreadable}
+        gone = (
+            set(wanted)
+            - {session.row["id"] for session in loaded}
+            - {session.session_id for session in unreadable}
+        )
         for session_id in gone:
             self._forget(session_id)
             self._sessions.remove(session_id)
@@ -208,7 +213,11 @@ class Hub:
         self._unswept = {name for name, at in due.items() if 0 < float(at) < overdue_ms}
         expired = self._sessions.ended_before(self.now_ms() - self._retention_ms)
         # A cancelled session stays in the index until a worker sweeps it.
-        differing = {it for it in self._open.keys() ^ due.keys() if not self._sessions.has_ended(it)}
+        differing = {
+            session_id
+            for session_id in self._open.keys() ^ due.keys()
+            if not self._sessions.has_ended(session_id)
+        }
         await self._load(differing.union(expired, self._unreadable))
 
     async def _load_ended(self) -> None:
@@ -220,10 +229,10 @@ class Hub:
 
     async def _listed(self, low: float) -> list[tuple[str, float]]:
         """Return the newest sessions in the list, opened at `low` milliseconds or later."""
-        found = await self._redis.zrevrangebyscore(
+        entries = await self._redis.zrevrangebyscore(
             SESSIONS, "+inf", low, start=0, num=KEPT_ENDED, withscores=True
         )
-        return [(name, float(at)) for name, at in found]
+        return [(name, float(at)) for name, at in entries]
 
     async def _load_listed(self, listed: list[tuple[str, float]]) -> None:
         if listed:

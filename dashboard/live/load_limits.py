@@ -76,6 +76,8 @@ class SharedReads:
         del self._next[key]
         now = time.monotonic()
         if len(self._began) >= _MOST_TIMES:
-            self._began = {it: began for it, began in self._began.items() if now - began < SHARED_S}
+            self._began = {
+                other_key: began for other_key, began in self._began.items() if now - began < SHARED_S
+            }
         self._began[key] = now
         return await read()

@@ -60,13 +60,13 @@ async def load_sessions(
         ):
             try:
                 _check_types(session_id, values, turns, events)
-                found = _session(session_id, now_ms, values, turns, read_entries(events), known)
+                session = _session(session_id, now_ms, values, turns, read_entries(events), known)
             except (CorruptSession, NewerFormat) as error:
                 status = None if isinstance(values, Exception) else values[view_fields().index("status")]
                 yield UnreadableSession(session_id, str(error), status)
                 continue
-            if found is not None:
-                yield found
+            if session is not None:
+                yield session
 
 
 def _check_types(session_id: str, *answers: object) -> None:
@@ -84,7 +84,7 @@ def _session(
     values: list[str | None],
     turns: dict[str, str],
     events: list[Entry],
-    known: dict[str, LoadedSession],
+    earlier: dict[str, LoadedSession],
 ) -> LoadedSession | None:
     fields: dict[str, str | None] = dict(zip(view_fields(), values[:-2], strict=True))
     collab, spec = values[-2:]
@@ -92,11 +92,11 @@ def _session(
         return None
     state = SessionState(session_id, now_ms, fields, turns)
     check_format("session", session_id, state.format)
-    before = known.get(session_id)
+    before = earlier.get(session_id)
     facts = None if before is None else before.facts
     if facts is None or facts.edition != state.edition:
         facts = CollabFacts.read(session_id, collab, spec, edition=state.edition)
-    position = newest_position((f"{state.updated_ms}-0", *(it for it, _ in events[:1])))
+    position = newest_position((f"{state.updated_ms}-0", *(entry_id for entry_id, _ in events[:1])))
     row = build_row(state, facts, position=position, last_error=_newest_error(events))
     _ = state.open_turns()  # an invalid record must not fail later, when the attention is judged
     return LoadedSession(state, facts, row)
@@ -112,4 +112,4 @@ def _newest_error(events: list[Entry]) -> LastError | None:
 async def has_live_workers(redis: Redis, *, now_ms: int) -> bool:
     """Return whether any worker has announced itself lately."""
     entries = cast("dict[str, str]", await cast("Any", redis.hgetall(WORKERS)))
-    return any(it.age_ms <= SILENT_MS for it in parse_entries(entries, now_ms))
+    return any(worker.age_ms <= SILENT_MS for worker in parse_entries(entries, now_ms))

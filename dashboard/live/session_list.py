@@ -45,9 +45,9 @@ def read_cursor(text: str, *, name: str) -> Cursor:
     Raises:
         InvalidInput: It is neither; the error has the name of the field.
     """
-    if (found := _CURSOR.fullmatch(text)) is None:
+    if (match := _CURSOR.fullmatch(text)) is None:
         raise InvalidInput(name, text, "must be a position from an earlier answer")
-    position, instance, revision = found.groups()
+    position, instance, revision = match.groups()
     return Cursor(position, instance or "", int(revision or 0))
 
 
@@ -111,12 +111,12 @@ class SessionList:
 
     def get(self, session_id: str) -> CollabRow | None:
         """Return the row of a session; None: it is not in memory."""
-        found = self._rows.get(session_id)
-        return None if found is None else found.row
+        listed = self._rows.get(session_id)
+        return None if listed is None else listed.row
 
     def rows(self) -> list[CollabRow]:
         """Return all rows."""
-        return [it.row for it in self._rows.values()]
+        return [listed.row for listed in self._rows.values()]
 
     def put(self, row: CollabRow) -> None:
         """Add or replace a row; readers see it after `notify`. An equal row changes nothing."""
@@ -135,13 +135,13 @@ class SessionList:
 
     def drop_old(self) -> None:
         """Remove the oldest ended sessions beyond `KEPT_ENDED`."""
-        ended = [it for it in self._rows.values() if it.row["ended_ms"] is not None]
+        ended = [listed for listed in self._rows.values() if listed.row["ended_ms"] is not None]
         if len(ended) > KEPT_ENDED:
-            ended.sort(key=lambda it: it.row["ended_ms"] or 0)
-            for it in ended[: len(ended) - KEPT_ENDED]:
-                del self._rows[it.row["id"]]
-                self._forgotten = max(self._forgotten, it.cursor.revision)
-                self.mark_incomplete(position_key(it.row["position"])[0])
+            ended.sort(key=lambda listed: listed.row["ended_ms"] or 0)
+            for listed in ended[: len(ended) - KEPT_ENDED]:
+                del self._rows[listed.row["id"]]
+                self._forgotten = max(self._forgotten, listed.cursor.revision)
+                self.mark_incomplete(position_key(listed.row["position"])[0])
 
     def mark_incomplete(self, until_ms: int) -> None:
         """Record that sessions that changed until a time (milliseconds since the epoch) may not be in memory."""
@@ -155,7 +155,11 @@ class SessionList:
             rows, removed = self.changed_after(cursor.revision), self.removed_after(cursor.revision)
             return Changes(rows, removed, cursor.revision >= self._forgotten)
         at_ms = position_key(cursor.position)[0]
-        rows = [it for it in self._rows.values() if position_key(it.row["position"])[0] >= at_ms - OVERLAP_MS]
+        rows = [
+            listed
+            for listed in self._rows.values()
+            if position_key(listed.row["position"])[0] >= at_ms - OVERLAP_MS
+        ]
         return Changes(rows, self.removed_after(0), at_ms >= self._incomplete_until_ms)
 
     def remove(self, session_id: str) -> None:
@@ -168,12 +172,12 @@ class SessionList:
 
     def has_ended(self, session_id: str) -> bool:
         """Return whether a session is in memory and has ended."""
-        found = self._rows.get(session_id)
-        return found is not None and found.row["ended_ms"] is not None
+        listed = self._rows.get(session_id)
+        return listed is not None and listed.row["ended_ms"] is not None
 
     def ended_before(self, at_ms: int) -> list[str]:
         """Return the sessions that ended before a time, in milliseconds since the epoch."""
-        return [name for name, it in self._rows.items() if (it.row["ended_ms"] or at_ms) < at_ms]
+        return [name for name, listed in self._rows.items() if (listed.row["ended_ms"] or at_ms) < at_ms]
 
     def removed_after(self, revision: int) -> list[str]:
         """Return the sessions that were removed after a revision, and were not added again."""
@@ -181,12 +185,12 @@ class SessionList:
 
     def changed_after(self, revision: int) -> list[ListedRow]:
         """Return the rows that changed after a revision, oldest change first. The cost is O(changed rows)."""
-        found = []
-        for it in reversed(self._rows.values()):
-            if it.cursor.revision <= revision:
+        changed = []
+        for listed in reversed(self._rows.values()):
+            if listed.cursor.revision <= revision:
                 break
-            found.append(it)
-        return found[::-1]
+            changed.append(listed)
+        return changed[::-1]
 
     @property
     def counts(self) -> dict[str, int]:

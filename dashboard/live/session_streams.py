@@ -61,16 +61,18 @@ async def read_page(redis: Redis, session_id: str, after: Positions) -> EntryPag
     # One command, so that no entry is added between the reads of two streams.
     answer = await client.xread({key: after[part] for key, part in keys.items()}, count=MOST_ENTRIES)
     batches = read_batches(answer)
-    found = [
+    stream_entries = [
         StreamEntry(position, keys[key], text)
         for key, entries in batches.items()
         for position, text in entries
     ]
-    found.sort(key=lambda it: position_key(it.position))
-    ends = [position_key(it[-1][0]) for it in batches.values() if len(it) == MOST_ENTRIES]
+    stream_entries.sort(key=lambda entry: position_key(entry.position))
+    ends = [position_key(batch[-1][0]) for batch in batches.values() if len(batch) == MOST_ENTRIES]
     if ends:
-        found = [it for it in found if position_key(it.position) <= min(ends)]
-    return EntryPage(found, {**after, **{it.part: it.position for it in found}}, not ends)
+        stream_entries = [entry for entry in stream_entries if position_key(entry.position) <= min(ends)]
+    return EntryPage(
+        stream_entries, {**after, **{entry.part: entry.position for entry in stream_entries}}, not ends
+    )
 
 
 async def read_pages(redis: Redis, session_id: str, after: Positions) -> AsyncGenerator[EntryPage]:
@@ -113,13 +115,13 @@ class _Reader:
 
     async def take(self, idle_s: float) -> list[StreamEntry]:
         """Return the next entries; none after `idle_s` seconds without one."""
-        found = []
+        entries = []
         with suppress(TimeoutError):
             async with asyncio.timeout(idle_s):
-                found.append(await self.waiting.get())
-        while found and len(found) < MOST_ENTRIES and not self.waiting.empty():
-            found.append(self.waiting.get_nowait())
-        return found
+                entries.append(await self.waiting.get())
+        while entries and len(entries) < MOST_ENTRIES and not self.waiting.empty():
+            entries.append(self.waiting.get_nowait())
+        return entries
 
 
 class SessionStreams:
@@ -142,17 +144,17 @@ class SessionStreams:
 
     def feed(self, batches: Mapping[str, list[Entry]]) -> None:
         """Hand new entries to their readers."""
-        found: list[tuple[str, StreamEntry]] = []
+        new_entries: list[tuple[str, StreamEntry]] = []
         for key, entries in batches.items():
             if key not in self._named:
                 continue
             session_id, part = self._named[key]
-            known = position_key(self._positions[key])
+            newest_read = position_key(self._positions[key])
             for position, text in entries:
-                if position_key(position) > known:
-                    found.append((session_id, StreamEntry(position, part, text)))
+                if position_key(position) > newest_read:
+                    new_entries.append((session_id, StreamEntry(position, part, text)))
             self._positions[key] = entries[-1][0]
-        for session_id, entry in sorted(found, key=lambda it: position_key(it[1].position)):
+        for session_id, entry in sorted(new_entries, key=lambda pair: position_key(pair[1].position)):
             for reader in self._readers[session_id]:
                 try:
                     reader.waiting.put_nowait(entry)
@@ -182,9 +184,13 @@ class SessionStreams:
                     # Models stream their answers only while a reader is registered.
                     await self._redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS)
                     next_announcement = time.monotonic() + LISTENING_EVERY_S
-                found = await reader.take(idle_s)
-                new = [it for it in found if position_key(it.position) > position_key(seen[it.part])]
-                if new or not found:
+                entries = await reader.take(idle_s)
+                new = [
+                    entry
+                    for entry in entries
+                    if position_key(entry.position) > position_key(seen[entry.part])
+                ]
+                if new or not entries:
                     yield new
         finally:
             self._remove(session_id, reader)

@@ -61,15 +61,15 @@ class StreamReads:
         pipeline = self._redis.pipeline()
         for key, at in wanted.items():
             pipeline.xread({key: at}, count=_ENTRIES)
-        found: dict[str, list[Entry]] = {}
+        batches: dict[str, list[Entry]] = {}
         for key, answer in zip(wanted, await pipeline.execute(raise_on_error=False), strict=True):
             if is_wrong_type(answer):
                 self._damaged.add(key)
             elif isinstance(answer, Exception):
                 raise answer
             else:
-                found |= read_batches(answer)
-        return found
+                batches |= read_batches(answer)
+        return batches
 
     async def _leave_out_damaged(self, keys: Iterable[str]) -> None:
         names = list(keys)

@@ -90,13 +90,13 @@ def unreadable_row(session: UnreadableSession, *, before: CollabRow | None, now_
     if before is not None and (before["attention"], before["attention_text"]) == ("unreadable", error):
         return before
     if before is None:
-        known = session.status if session.status in tuple(CollabStatus) else CollabStatus.ACTIVE
+        status = session.status if session.status in tuple(CollabStatus) else CollabStatus.ACTIVE
         before = CollabRow(
             id=session.session_id,
             thread=None,
             title="",
             mode="",
-            status=str(known),
+            status=str(status),
             reason=None,
             detail=None,
             attention=None,

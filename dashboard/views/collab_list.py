@@ -13,7 +13,7 @@ from ...models.protocol.collab import CollabStatus
 from .collab_row import CollabRow
 
 #: Values of the filter by status: those of collabs, and the kinds of attention. Each with its words in the page.
-STATUSES = {it.value: it.value for it in CollabStatus}
+STATUSES = {status.value: status.value for status in CollabStatus}
 ATTENTIONS = {
     "stuck": "stuck",
     "no_worker": "without a worker",
@@ -124,12 +124,14 @@ def list_page(
     Raises:
         InvalidInput: The cursor is not of a page in this order.
     """
-    found = sorted(filter(wanted.matches, rows), key=order.key, reverse=order.descending)
+    matching = sorted(filter(wanted.matches, rows), key=order.key, reverse=order.descending)
     if after:
         last = _read_cursor(after, order)
-        found = [it for it in found if (order.key(it) < last if order.descending else order.key(it) > last)]
-    page = found[:limit]
-    more = len(found) > limit
+        matching = [
+            row for row in matching if (order.key(row) < last if order.descending else order.key(row) > last)
+        ]
+    page = matching[:limit]
+    more = len(matching) > limit
     return CollabPage(
         position=position,
         counts=counts,
@@ -145,5 +147,5 @@ def _read_cursor(cursor: str, order: ListOrder) -> tuple[Any, str]:
 
 
 def _searched(row: CollabRow) -> str:
-    speakers = " ".join(it["name"] for it in row["speakers"])
+    speakers = " ".join(speaker["name"] for speaker in row["speakers"])
     return f"{row['title']} {row['id']} {row['thread'] or ''} {speakers}".casefold()

@@ -119,9 +119,9 @@ class CollabFacts:
     def _of_collab(cls, session_id: str, collab: str) -> CollabFacts:
         data = read_object(collab, session_id=session_id, part="collab")
         names = {}
-        for it in _objects(data.get("participants")):
-            name = str(it.get("participant_id"))
-            names[name] = str(it.get("display_name") or name)
+        for participant in _objects(data.get("participants")):
+            name = str(participant.get("participant_id"))
+            names[name] = str(participant.get("display_name") or name)
         return cls(0, str(data.get("title") or ""), str(data.get("mode") or ""), names)
 
 
@@ -193,7 +193,7 @@ def _max_turns(spec: SessionSpec) -> int | None:
 
 
 def _objects(value: object) -> Iterable[Mapping[str, object]]:
-    return [it for it in value if isinstance(it, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def error_of_event(text: str, at_ms: int) -> LastError | None:

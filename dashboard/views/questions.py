@@ -61,12 +61,12 @@ def question_id(question: Pending) -> str:
 
 def find_question(questions: Iterable[Pending], wanted: str) -> Pending | None:
     """Return the question with an id; None: it is no longer open."""
-    return next((it for it in questions if question_id(it) == wanted), None)
+    return next((question for question in questions if question_id(question) == wanted), None)
 
 
 def build_question_page(page: ResultPage[Pending], *, position: str) -> QuestionPage:
     """Return a page as JSON data."""
-    questions = [build_question(it) for it in page.items]
+    questions = [build_question(question) for question in page.items]
     return QuestionPage(position=position, questions=questions, next=page.cursor)
 
 

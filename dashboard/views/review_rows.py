@@ -110,15 +110,15 @@ def build_review_page(page: ResultPage[ListedReview]) -> ReviewPage:
     """Return a page of the list as JSON data."""
     rows = [
         ReviewRow(
-            id=it.id,
-            root=it.root_name,
-            panel=it.panel,
-            state=it.state,
-            started=it.started,
-            items=it.items,
-            findings=it.findings,
+            id=review.id,
+            root=review.root_name,
+            panel=review.panel,
+            state=review.state,
+            started=review.started,
+            items=review.items,
+            findings=review.findings,
         )
-        for it in page.items
+        for review in page.items
     ]
     return ReviewPage(reviews=rows, next=page.cursor)
 
@@ -134,7 +134,7 @@ def build_review(run: ReviewRun, view: BatchView | None) -> ReviewDetail:
     if view is not None:
         states = Counter({state.value: getattr(view, state.value) for state in ItemState})
     waiting = states[ItemState.WAITING.value] + states[ItemState.RUNNING.value]
-    statuses = Counter(it.status.value for it in run.findings if it.status is not None)
+    statuses = Counter(finding.status.value for finding in run.findings if finding.status is not None)
     return ReviewDetail(
         id=run.id,
         root=run.root_name,
@@ -159,7 +159,12 @@ def build_review(run: ReviewRun, view: BatchView | None) -> ReviewDetail:
 
 def sort_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return findings, the most severe first, then by place."""
-    return tuple(sorted(findings, key=lambda it: (-it.severity.rank, it.path, it.start_line, it.rule)))
+    return tuple(
+        sorted(
+            findings,
+            key=lambda finding: (-finding.severity.rank, finding.path, finding.start_line, finding.rule),
+        )
+    )
 
 
 def finding_page(
@@ -179,13 +184,13 @@ def finding_page(
     """
     _check("severity", severity, list(Severity))
     _check("status", status, ["new", "still", "gone", "suppressed"])
-    found = [
-        it
-        for it in findings
-        if (not severity or it.severity == severity) and (it.status == status if status else it.is_open)
+    matching = [
+        item
+        for item in findings
+        if (not severity or item.severity == severity) and (item.status == status if status else item.is_open)
     ]
-    rows, following = _page(found, _finding, limit, after)
-    return EntryPage(entries=rows, total=len(found), next=following)
+    rows, following = _page(matching, _finding, limit, after)
+    return EntryPage(entries=rows, total=len(matching), next=following)
 
 
 def item_page(results: Sequence[ItemResult], *, state: str, limit: int, after: str) -> EntryPage:
@@ -201,17 +206,17 @@ def item_page(results: Sequence[ItemResult], *, state: str, limit: int, after: s
         InvalidInput: The state or the cursor is not valid.
     """
     _check("state", state, list(ItemState))
-    found = [it for it in results if not state or it.state == state]
-    rows, following = _page(found, _item, limit, after)
-    return EntryPage(entries=rows, total=len(found), next=following)
+    matching = [result for result in results if not state or result.state == state]
+    rows, following = _page(matching, _item, limit, after)
+    return EntryPage(entries=rows, total=len(matching), next=following)
 
 
 def _page(
-    found: Sequence[T], to_row: Callable[[T], RowT], limit: int, after: str
+    entries: Sequence[T], to_row: Callable[[T], RowT], limit: int, after: str
 ) -> tuple[list[RowT], str | None]:
     (start,) = decode_cursor(after, int) if after else (0,)
-    rows = [to_row(it) for it in found[start : start + limit]]
-    return rows, encode_cursor(start + limit) if start + limit < len(found) else None
+    rows = [to_row(entry) for entry in entries[start : start + limit]]
+    return rows, encode_cursor(start + limit) if start + limit < len(entries) else None
 
 
 def _check(name: str, value: str, values: Sequence[str]) -> None:

@@ -74,7 +74,7 @@ def build_schedule_page(entries: Sequence[ScheduleEntry], *, limit: int) -> Sche
         entries: The schedules from the start of the page on; one more than `limit` if there is a next page.
         limit: Maximum number of schedules.
     """
-    page = [build_schedule(it) for it in entries[:limit]]
+    page = [build_schedule(entry) for entry in entries[:limit]]
     return SchedulePage(schedules=page, next=page[-1]["name"] if len(entries) > limit else None)
 
 

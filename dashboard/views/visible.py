@@ -51,8 +51,8 @@ def make_visible(text: str) -> str:
     return _INVISIBLE.sub(_picture, text.replace("\r\n", "\n"))
 
 
-def _picture(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
     if code < ord(" "):
         return chr(_PICTURES + code)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

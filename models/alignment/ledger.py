@@ -16,10 +16,10 @@ from .marks import LedgerValue, Scores, TurnMark, TurnMarks
 from .vocabulary import MarkerType, TensionState
 
 #: Maximum number of entries of each kind; further ones are not recorded.
-MOST_ENTRIES = 250
+MAX_ENTRIES = 250
 #: Maximum number of kept changes of one tension: the newest ones.
-MOST_CHANGES = 12
-MOST_ROUNDS = 500
+MAX_CHANGES = 12
+MAX_ROUNDS = 500
 _CLOSED_STATES = frozenset({TensionState.RESOLVED, TensionState.DEFERRED})
 
 
@@ -46,7 +46,7 @@ class TensionEntry(LedgerValue):
     def changed(self, state: TensionState, by: str, number: int) -> TensionEntry:
         """Return this tension in another state."""
         change = Change(state=state, by=by, round=number)
-        return self.model_copy(update={"changes": (*self.changes, change)[-MOST_CHANGES:]})
+        return self.model_copy(update={"changes": (*self.changes, change)[-MAX_CHANGES:]})
 
 
 class PerspectiveEntry(LedgerValue):
@@ -100,7 +100,7 @@ class Ledger(LedgerValue):
     @property
     def open_tensions(self) -> tuple[TensionEntry, ...]:
         """Tensions that are neither resolved nor deferred."""
-        return tuple(it for it in self.tensions if it.state not in _CLOSED_STATES)
+        return tuple(tension for tension in self.tensions if tension.state not in _CLOSED_STATES)
 
     def after_turn(self, turn: int, participant: str, signs: TurnMarks, *, experts: Sequence[str]) -> Ledger:
         """Return the ledger after one more turn. The judge is not an expert: it may resolve tensions, but not agree."""
@@ -129,11 +129,14 @@ class Ledger(LedgerValue):
         own = self.local.get(_key(participant, ref.id))
         if own is not None:
             return own
-        others = {it for key, it in self.local.items() if key.endswith(f" {ref.id}")}
+        others = {entry_id for key, entry_id in self.local.items() if key.endswith(f" {ref.id}")}
         if len(others) == 1:
             return others.pop()
-        known = {*(it.id for it in self.tensions), *(it.id for it in self.perspectives)}
-        return ref.id if ref.id in known else None
+        known_ids = {
+            *(tension.id for tension in self.tensions),
+            *(perspective.id for perspective in self.perspectives),
+        }
+        return ref.id if ref.id in known_ids else None
 
     def with_mark(self, sign: TurnMark, participant: str) -> Ledger:
         """Return the ledger after one marker."""
@@ -155,14 +158,18 @@ class Ledger(LedgerValue):
         Experts number from 1 in each round, so an old id with another label is a new perspective.
         """
         key, number = _key(by, ref.id), self.round
-        used = next((it for it in self.perspectives if it.id == self.local.get(key)), None)
+        used = next(
+            (perspective for perspective in self.perspectives if perspective.id == self.local.get(key)), None
+        )
         again = used is not None and (used.round == number or used.label.casefold() == label.casefold())
-        if again or len(self.perspectives) >= MOST_ENTRIES:
+        if again or len(self.perspectives) >= MAX_ENTRIES:
             return self
         entry = PerspectiveEntry(id=f"P{len(self.perspectives) + 1:02}", label=label, by=by, round=number)
         ids = {key: entry.id}
         if used is not None:
-            ids |= {_key(by, f"R{it.round}-{ref.id}"): it.id for it in (used, entry)}
+            ids |= {
+                _key(by, f"R{perspective.round}-{ref.id}"): perspective.id for perspective in (used, entry)
+            }
         return self.model_copy(
             update={
                 "perspectives": (*self.perspectives, entry),
@@ -175,14 +182,14 @@ class Ledger(LedgerValue):
         """Return the ledger with a tension raised; a resolved or deferred one is open again."""
         key = _key(ref.agent or by, ref.id)
         # The same id may belong to a perspective; then it is not yet the id of a tension.
-        known = next((it for it in self.tensions if it.id == self.local.get(key)), None)
-        if known is not None:
+        existing = next((tension for tension in self.tensions if tension.id == self.local.get(key)), None)
+        if existing is not None:
             return (
-                self.with_tension_state(known.id, TensionState.REOPENED, by)
-                if known.state in _CLOSED_STATES
+                self.with_tension_state(existing.id, TensionState.REOPENED, by)
+                if existing.state in _CLOSED_STATES
                 else self
             )
-        if len(self.tensions) >= MOST_ENTRIES:
+        if len(self.tensions) >= MAX_ENTRIES:
             return self
         raised = Change(state=TensionState.OPEN, by=by, round=self.round)
         entry = TensionEntry(id=f"T{len(self.tensions) + 1:02}", label=label, changes=(raised,))
@@ -211,7 +218,7 @@ class Ledger(LedgerValue):
         )
         return self.model_copy(
             update={
-                "rounds": (*self.rounds, entry)[-MOST_ROUNDS:],
+                "rounds": (*self.rounds, entry)[-MAX_ROUNDS:],
                 "spoke": (),
                 "agreed": (),
                 "new_perspectives": 0,

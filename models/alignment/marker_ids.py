@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .vocabulary import ID_LETTERS, JOINERS
 
-_MOST_DIGITS = 6
+_MAX_DIGITS = 6
 #: Between the letter and the digits of an id: `T-1`, `T#1`, `T 1`.
 _GAPS = "-#._ "
 _WHITE = " \t"
@@ -17,10 +17,10 @@ _WHITE = " \t"
 _UNKNOWN = frozenset("NXnx")
 #: A word that is part of an id in any case.
 _NEW = "NEW"
-_LONGEST_WORD, _MOST_PARTS, _LONGEST_INITIALS = 20, 4, 2
+_MAX_WORD, _MAX_PARTS, _MAX_INITIALS = 20, 4, 2
 _DASHES_AFTER = ("- ", "– ", "— ", "--")
 _WORDS_AFTER = ("and ", "or ", "AND ", "OR ")
-_MOST_IN_A_RANGE = 99
+_MAX_IN_A_RANGE = 99
 
 
 class MarkerId(NamedTuple):
@@ -54,9 +54,9 @@ def normal_id(letter: str, digits: str) -> str:
 def read_digits(text: str, at: int) -> str:
     """Return the digits that `text` has at `at`; none if there are too many for an id."""
     end = at
-    while end - at <= _MOST_DIGITS and text[end : end + 1] and text[end] in "0123456789":
+    while end - at <= _MAX_DIGITS and text[end : end + 1] and text[end] in "0123456789":
         end += 1
-    return text[at:end] if end - at <= _MOST_DIGITS else ""
+    return text[at:end] if end - at <= _MAX_DIGITS else ""
 
 
 def base_id(name: str) -> str:
@@ -74,7 +74,7 @@ def ids_between(first: str, last: str) -> tuple[str, ...]:
     if first[0] != last[0] or not (a.isdecimal() and b.isdecimal()):
         return ()
     low, high = int(a), int(b)
-    if not 0 < high - low <= _MOST_IN_A_RANGE:
+    if not 0 < high - low <= _MAX_IN_A_RANGE:
         return ()
     numbers = range(low + 1, high + 1)
     return tuple(f"{first[0]}{whole}.{n}" if whole else normal_id(first[0], str(n)) for n in numbers)
@@ -92,8 +92,8 @@ def _named(text: str, at: int) -> MarkerId | None:
     word = _word(text, at + 2)
     end = at + 2 + len(word)
     new = word.upper() == _NEW
-    known = new or (word.isupper() and text[at].upper() in ID_LETTERS and not _UNKNOWN.issuperset(word))
-    if not known or len(word) > _LONGEST_WORD:
+    is_known = new or (word.isupper() and text[at].upper() in ID_LETTERS and not _UNKNOWN.issuperset(word))
+    if not is_known or len(word) > _MAX_WORD:
         return None
     if digits := read_digits(text, end + 1) if text[end : end + 1] == "-" else "":
         end += 1 + len(digits)
@@ -103,7 +103,7 @@ def _named(text: str, at: int) -> MarkerId | None:
 def _sub_id(text: str, at: int, letter: str) -> int:
     """Return the end of the sub-id after the digits at `at`; `at` if there is none."""
     end = at
-    for _ in range(_MOST_PARTS):
+    for _ in range(_MAX_PARTS):
         here = text[end : end + 1]
         if here == "." and (digits := read_digits(text, end + 1)):
             after = end + 1 + len(digits)
@@ -128,7 +128,7 @@ def _dashed(text: str, at: int, letter: str, *, first: bool) -> int:
     end = at + 1 + len(word)
     if not first and word.isdecimal():
         return end
-    if not word[:1].isalpha() or len(word) > _LONGEST_WORD:
+    if not word[:1].isalpha() or len(word) > _MAX_WORD:
         return at
     if word[1:].isdecimal() and word[0].upper() in ID_LETTERS + letter.upper():
         return at
@@ -136,13 +136,13 @@ def _dashed(text: str, at: int, letter: str, *, first: bool) -> int:
         return end
     numbered = not word.isalpha()
     if word.isupper():
-        return end if len(word) <= _LONGEST_INITIALS or numbered or _ends(text, end) else at
+        return end if len(word) <= _MAX_INITIALS or numbered or _ends(text, end) else at
     return end if (len(word) == 1 or numbered) and _ends(text, end) else at
 
 
 def _word(text: str, at: int) -> str:
     end = at
-    while end - at <= _LONGEST_WORD and text[end : end + 1].isalnum():
+    while end - at <= _MAX_WORD and text[end : end + 1].isalnum():
         end += 1
     return text[at:end]
 

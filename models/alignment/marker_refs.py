@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .marker_ids import ids_between, normal_id, read_digits, read_marker_id
 from .vocabulary import ARROWS, FILLERS, ID_LETTERS, JOINERS, JOINING_WORDS, RANGES
 
-_MOST_BARE_DIGITS = 3
+_MAX_BARE_DIGITS = 3
 _PLACEHOLDERS = "NX#?_*…"
 _WHITE = " \t"
 #: Between a name or a round and the id it belongs to: `MUFFIN-T01`, `R1.T01`, `Muffin's T01`.
@@ -149,7 +149,7 @@ class _Reader:
         written = (
             not rest or rest[0] in ":)" or rest[0] in JOINERS or rest.startswith(("and ", "- ", "– ", "— "))
         )
-        if not 0 < len(digits) <= _MOST_BARE_DIGITS or not written:
+        if not 0 < len(digits) <= _MAX_BARE_DIGITS or not written:
             return None
         self.at += len(digits)
         return MarkerRef(normal_id(self.refs[-1].id[0] if self.refs else self.number, digits))
@@ -198,11 +198,11 @@ class _Reader:
         return int(digits)
 
     def _id(self) -> str | None:
-        found = read_marker_id(self.text, self.at, self.letters)
-        if found is None:
+        marker_id = read_marker_id(self.text, self.at, self.letters)
+        if marker_id is None:
             return None
-        self.at = found.end
-        return found.id
+        self.at = marker_id.end
+        return marker_id.id
 
     def _range(self, first: MarkerRef) -> None:
         """Read a range and add every id in it: `T01-T05`, `T1 – T3`, `P01 to P04`, `T01..T03`, `T01-03`."""

@@ -123,10 +123,10 @@ def read_remarks(lines: Iterable[str]) -> Learned | None:
     parameters: dict[str, JsonValue] = {}
     forget: list[str] = []
     for line in lines:
-        found = _LINE.match(line)
-        if found is None:
+        line_match = _LINE.match(line)
+        if line_match is None:
             continue
-        word, name, text = found[1], found[2].strip(_AROUND), found[3].strip()
+        word, name, text = line_match[1], line_match[2].strip(_AROUND), line_match[3].strip()
         match word:
             case "SERVICE" if not name:
                 service = text.strip(_AROUND).casefold()[:32] or service

@@ -89,9 +89,9 @@ def _address(text: str) -> str:
     return f"{MASK}@{text.rpartition('@')[2]}"
 
 
-def _mask_match(found: re.Match[str]) -> str:
-    text = found[0]
-    match found.lastgroup:
+def _mask_match(matched: re.Match[str]) -> str:
+    text = matched[0]
+    match matched.lastgroup:
         case "plain":
             return text
         case "email":

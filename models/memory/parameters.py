@@ -179,15 +179,15 @@ class Parameter:
         """
         check_value(self.name, value)
         read, rule = _READERS[self.kind]
-        found = read(self, value)
-        if found is None:
+        parsed = read(self, value)
+        if parsed is None:
             offered = (
                 mask(self.name, value, private=self.private)
                 if isinstance(value, str | int | float)
                 else value
             )
             raise InvalidInput(self.name, offered, rule or f"must be one of {', '.join(self.choices)}")
-        return found
+        return parsed
 
 
 def _text(_parameter: Parameter, value: object) -> JsonValue:

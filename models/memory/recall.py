@@ -100,22 +100,22 @@ def recall(
         return view_without_service(
             said or {}, defaults, services=tuple(state.service_memories), degraded=degraded
         )
-    shelf = state.service_memory(service.name)
+    service_memory = state.service_memory(service.name)
     values: dict[str, JsonValue] = {}
-    known: dict[str, ParameterOrigin] = {}
-    for name, it in _from_other_rooms(state, shelf, other_rooms).items():
-        values[name], known[name] = it.value, _known(it, asker, share=OTHER_ROOM_FACTOR)
+    origins: dict[str, ParameterOrigin] = {}
+    for name, remembered in _from_other_rooms(state, service_memory, other_rooms).items():
+        values[name], origins[name] = remembered.value, _known(remembered, asker, share=OTHER_ROOM_FACTOR)
     for name, value in (defaults or {}).items():
         if is_stated(value):
-            values[name], known[name] = value, ParameterOrigin(source=Source.DEFAULT, confidence=1.0)
-    for name, it in shelf.parameters.items():
-        values[name], known[name] = it.value, _known(it, asker)
+            values[name], origins[name] = value, ParameterOrigin(source=Source.DEFAULT, confidence=1.0)
+    for name, remembered in service_memory.parameters.items():
+        values[name], origins[name] = remembered.value, _known(remembered, asker)
     missing = tuple(name for name in service.required if name not in values)
-    doubtful = tuple(name for name, it in known.items() if it.confidence < asker.ask_below)
+    doubtful = tuple(name for name, origin in origins.items() if origin.confidence < asker.ask_below)
     return MemoryView(
         service=service.name,
         parameters=values,
-        known=known,
+        known=origins,
         missing=missing,
         ask=(*missing, *doubtful),
         services=tuple(state.service_memories),
@@ -136,31 +136,35 @@ def view_without_service(
         InvalidInput: A name or a value is not JSON.
     """
     layers = ((defaults or {}, Source.DEFAULT), (said, Source.SAID))
-    found = {name: (value, it) for layer, it in layers for name, value in layer.items() if is_stated(value)}
+    stated = {
+        name: (value, source) for layer, source in layers for name, value in layer.items() if is_stated(value)
+    }
     return MemoryView(
-        parameters={name: value for name, (value, _) in found.items()},
-        known={name: ParameterOrigin(source=it, confidence=1.0) for name, (_, it) in found.items()},
+        parameters={name: value for name, (value, _) in stated.items()},
+        known={name: ParameterOrigin(source=source, confidence=1.0) for name, (_, source) in stated.items()},
         services=services,
         degraded=degraded,
     )
 
 
-def confidence_now(known: RememberedValue, asker: RecallContext) -> float:
+def confidence_now(remembered: RememberedValue, asker: RecallContext) -> float:
     """Return the current confidence: unchanged within the session that set it, otherwise decaying."""
-    if known.session and known.session == asker.session and known.source is not Source.CARRIED:
-        return known.confidence
-    age_ms = max(asker.now_ms - known.at_ms, 0)
-    return float(known.confidence * 0.5 ** (age_ms / asker.half_life_ms))
+    if remembered.session and remembered.session == asker.session and remembered.source is not Source.CARRIED:
+        return remembered.confidence
+    age_ms = max(asker.now_ms - remembered.at_ms, 0)
+    return float(remembered.confidence * 0.5 ** (age_ms / asker.half_life_ms))
 
 
-def _known(it: RememberedValue, asker: RecallContext, *, share: float | None = None) -> ParameterOrigin:
-    is_carried = share is not None or it.session != asker.session or not it.session
-    confidence = confidence_now(it, asker) * (1.0 if share is None else share)
+def _known(
+    remembered: RememberedValue, asker: RecallContext, *, share: float | None = None
+) -> ParameterOrigin:
+    is_carried = share is not None or remembered.session != asker.session or not remembered.session
+    confidence = confidence_now(remembered, asker) * (1.0 if share is None else share)
     return ParameterOrigin(
-        source=Source.CARRIED if is_carried else it.source,
+        source=Source.CARRIED if is_carried else remembered.source,
         confidence=round(confidence, 3),
-        session=it.session,
-        turn=it.turn,
+        session=remembered.session,
+        turn=remembered.turn,
     )
 
 
@@ -170,7 +174,7 @@ def _from_other_rooms(
     """Return the parameters of other rooms that this room has not forgotten."""
     elsewhere = {} if other_rooms is None else other_rooms.parameters
     return {
-        name: it
-        for name, it in elsewhere.items()
-        if it.at_ms > max(state.cutoff_ms, here.forgotten.get(name, 0))
+        name: remembered
+        for name, remembered in elsewhere.items()
+        if remembered.at_ms > max(state.cutoff_ms, here.forgotten.get(name, 0))
     }

@@ -166,8 +166,8 @@ def register_service(service: Service) -> Service:
     Raises:
         InvalidInput: There is another service of this name.
     """
-    known = _SERVICES.setdefault(service.name, service)
-    if known != service:
+    registered = _SERVICES.setdefault(service.name, service)
+    if registered != service:
         raise InvalidInput("service", service.name, "must be unique: a different service has this name")
     return service
 

@@ -84,7 +84,9 @@ class MemoryState:
     @property
     def is_blank(self) -> bool:
         """True if nothing is remembered: no service, and no parameter."""
-        return self.service is None and not any(shelf.parameters for shelf in self.service_memories.values())
+        return self.service is None and not any(
+            service_memory.parameters for service_memory in self.service_memories.values()
+        )
 
     def service_memory(self, service: str | None) -> ServiceMemory:
         """Return the remembered parameters of a service; an empty `ServiceMemory` if there are none."""
@@ -92,25 +94,31 @@ class MemoryState:
 
     def values(self, service: str | None = None) -> dict[str, JsonValue]:
         """Return parameters of a service (default: the current one), by name."""
-        shelf = self.service_memory(service or self.service)
-        return {name: known.value for name, known in shelf.parameters.items()}
+        service_memory = self.service_memory(service or self.service)
+        return {name: remembered.value for name, remembered in service_memory.parameters.items()}
 
     def all_parameters(self) -> Iterator[tuple[str, str, RememberedValue]]:
         """Yield service, name and value of every parameter."""
-        for service, shelf in self.service_memories.items():
-            for name, known in shelf.parameters.items():
-                yield service, name, known
+        for service, service_memory in self.service_memories.items():
+            for name, remembered in service_memory.parameters.items():
+                yield service, name, remembered
 
     def service_of_session(self, session: str) -> str | None:
         """Return the service for which a session's own message is remembered; None: it is not."""
-        mine = (service for service, _, it in self.all_parameters() if it.session == session and not it.turn)
+        mine = (
+            service
+            for service, _, remembered in self.all_parameters()
+            if remembered.session == session and not remembered.turn
+        )
         return next(mine, None) if session else None
 
     def newest_ms(self) -> int:
         """Return the newest stamp in it."""
-        set_ms = (known.at_ms for _, _, known in self.all_parameters())
+        set_ms = (remembered.at_ms for _, _, remembered in self.all_parameters())
         forgotten_ms = (
-            at_ms for shelf in self.service_memories.values() for at_ms in shelf.forgotten.values()
+            at_ms
+            for service_memory in self.service_memories.values()
+            for at_ms in service_memory.forgotten.values()
         )
         return max(self.cutoff_ms, self.selected_ms, *set_ms, *forgotten_ms, 0)
 

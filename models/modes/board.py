@@ -130,10 +130,12 @@ class Board:
         for number, entry in list(self._entries.items()):
             still_open = number in self._entries and entry.claimed_by is None
             if still_open and not any(map(entry.may_go_to, self._roster)):
-                known = entry.item.role is None or find_participant_or_role(entry.item.role, self._roster)
+                is_role_known = entry.item.role is None or find_participant_or_role(
+                    entry.item.role, self._roster
+                )
                 why = (
                     "every eligible participant passed on it"
-                    if known
+                    if is_role_known
                     else f"no participant has role {entry.item.role!r}"
                 )
                 self._drop(number, why)
@@ -155,8 +157,8 @@ class Board:
 
     def _oldest_first(self) -> Iterator[tuple[int, BoardItem]]:
         """Yield the items that wait for no other; draw the initial ones one by one as they are needed."""
-        known, count = sorted(self._entries), len(self._seeds)
-        drawn = (number for number in known if number <= count)
+        numbers, count = sorted(self._entries), len(self._seeds)
+        drawn = (number for number in numbers if number <= count)
         for number in merge(drawn, numbers_in(self._state.ready)):
             yield number, self._entries.get(number) or self._draw(number)
         while (number := self._state.drawn + 1) <= count:
@@ -165,7 +167,7 @@ class Board:
                 self._change(waiting=add(self._state.waiting, number))
             elif not contains(self._state.lost, number):
                 yield number, self._draw(number)
-        for number in known:
+        for number in numbers:
             after = self._entries[number].item.after if number > count else ()
             if number > count and not self._waits(map(self._number, after)):
                 yield number, self._entries[number]

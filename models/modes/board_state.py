@@ -17,7 +17,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 def contains(ranges: Ranges, number: int) -> bool:
     """Return whether a number is in the set."""
-    at = bisect_right(ranges, number, key=lambda it: it[0]) - 1
+    at = bisect_right(ranges, number, key=lambda span: span[0]) - 1
     return at >= 0 and number <= ranges[at][1]
 
 
@@ -25,7 +25,7 @@ def add(ranges: Ranges, number: int) -> Ranges:
     """Return the set with one more number."""
     if contains(ranges, number):
         return ranges
-    at = bisect_right(ranges, number, key=lambda it: it[0])
+    at = bisect_right(ranges, number, key=lambda span: span[0])
     first, last, low, high = number, number, at, at
     if at > 0 and ranges[at - 1][1] == number - 1:
         first, low = ranges[at - 1][0], at - 1
@@ -38,9 +38,9 @@ def remove(ranges: Ranges, number: int) -> Ranges:
     """Return the set without a number."""
     if not contains(ranges, number):
         return ranges
-    at = bisect_right(ranges, number, key=lambda it: it[0]) - 1
+    at = bisect_right(ranges, number, key=lambda span: span[0]) - 1
     first, last = ranges[at]
-    rest = tuple(it for it in ((first, number - 1), (number + 1, last)) if it[0] <= it[1])
+    rest = tuple(span for span in ((first, number - 1), (number + 1, last)) if span[0] <= span[1])
     return (*ranges[:at], *rest, *ranges[at + 1 :])
 
 

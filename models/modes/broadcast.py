@@ -45,31 +45,31 @@ class _PlannerState(Frozen):
 
 def plan(view: SessionView) -> Plan:
     """Plan a turn for each participant, then for the aggregator if there is one, then the next round."""
-    memory = _PlannerState.model_validate(view.state)
+    state = _PlannerState.model_validate(view.state)
     broadcaster = view.options.broadcaster_among(view.roster)
-    if memory.phase is _Phase.ANSWERS:
-        if broadcaster and not view.open and {it.participant for it in view.results} == {broadcaster}:
-            return _ask_all(view, memory, broadcaster)
+    if state.phase is _Phase.ANSWERS:
+        if broadcaster and not view.open and {result.participant for result in view.results} == {broadcaster}:
+            return _ask_all(view, state, broadcaster)
         if view.open and not _has_quorum(view):
             return Wait()
         # Without an aggregator, a round with all its answers has already ended.
         if view.open or view.options.aggregator:
-            return _close(view, memory)
+            return _close(view, state)
     elif view.open:
         return Wait()
     if broadcaster and view.turns_left != 1:
-        return _compose(memory, broadcaster)
-    return _ask_all(view, memory, broadcaster)
+        return _compose(state, broadcaster)
+    return _ask_all(view, state, broadcaster)
 
 
-def _compose(memory: _PlannerState, broadcaster: str) -> Step:
+def _compose(state: _PlannerState, broadcaster: str) -> Step:
     """Plan the turn in which the broadcaster writes the message of the next round.
 
     Its phase is that of the answers, which no broadcaster gives: earlier releases know no other.
     """
     return Step(
         turns=(PlannedTurn(participant=broadcaster, instruction=_WRITE),),
-        state=_PlannerState(phase=_Phase.ANSWERS, round=memory.round).model_dump(mode="json"),
+        state=_PlannerState(phase=_Phase.ANSWERS, round=state.round).model_dump(mode="json"),
     )
 
 
@@ -81,34 +81,40 @@ def _has_quorum(view: SessionView) -> bool:
     return sum(result.kind is OutcomeKind.MESSAGE for result in view.results) >= quorum
 
 
-def _ask_all(view: SessionView, memory: _PlannerState, broadcaster: str | None) -> Step:
-    number = memory.round + 1
-    said = [it for it in view.results if it.participant == broadcaster and it.kind is OutcomeKind.MESSAGE]
+def _ask_all(view: SessionView, state: _PlannerState, broadcaster: str | None) -> Step:
+    number = state.round + 1
+    messages = [
+        result
+        for result in view.results
+        if result.participant == broadcaster and result.kind is OutcomeKind.MESSAGE
+    ]
     # The first round needs no message: every agent gets the purpose.
     again = f"Round {number}: read what the others answered, then answer again."
-    message = "" if number == 1 or said else again
+    message = "" if number == 1 or messages else again
     # An aggregator alone in the roster answers too; otherwise there would be no answer.
-    asked = [name for name in view.ids() if name not in (view.options.aggregator, broadcaster)] or view.ids()
+    recipients = [
+        name for name in view.ids() if name not in (view.options.aggregator, broadcaster)
+    ] or view.ids()
     return Step(
         turns=tuple(
             PlannedTurn(
                 participant=name, scope=f"slot:{name}", instruction=message, snapshot=True, broadcast=True
             )
-            for name in asked[: view.turns_left]
+            for name in recipients[: view.turns_left]
         ),
         state=_PlannerState(phase=_Phase.ANSWERS, round=number).model_dump(mode="json"),
         ends_round=view.options.aggregator is None,
         announce=message,
-        announced_turn=said[-1].number if said else None,
+        announced_turn=messages[-1].number if messages else None,
     )
 
 
-def _close(view: SessionView, memory: _PlannerState) -> Step:
+def _close(view: SessionView, state: _PlannerState) -> Step:
     """Drop the turns that are still open; plan the aggregator's turn, if there is an aggregator."""
     aggregator = view.options.aggregator
     return Step(
         turns=(PlannedTurn(participant=aggregator, instruction=_SUM_UP),) if aggregator else (),
-        state=_PlannerState(phase=_Phase.CLOSING, round=memory.round).model_dump(mode="json"),
+        state=_PlannerState(phase=_Phase.CLOSING, round=state.round).model_dump(mode="json"),
         ends_round=True,
         drop=tuple(turn.number for turn in view.open),
     )

@@ -44,9 +44,11 @@ def check_decision(
     for name in decision.next:
         ids = find_participants(name, roster)
         if len(ids) != 1:
-            said = repr(excerpt(name))
+            quoted_name = repr(excerpt(name))
             faults.append(
-                f"{said} is ambiguous: {excerpt(', '.join(ids))}" if ids else f"{said} is not a participant"
+                f"{quoted_name} is ambiguous: {excerpt(', '.join(ids))}"
+                if ids
+                else f"{quoted_name} is not a participant"
             )
         elif ids[0] == orchestrator:
             faults.append("it named the orchestrator itself")
@@ -99,7 +101,11 @@ class DecisionLog(Frozen):
     def add_turns(self, view: SessionView) -> DecisionLog:
         """Return the log with the turns that have just closed."""
         last = {result.participant: result.number for result in view.results}
-        handed = (LedgerHandOff(by=it.participant, to=it.hand_off) for it in view.results if it.hand_off)
+        handed = (
+            LedgerHandOff(by=result.participant, to=result.hand_off)
+            for result in view.results
+            if result.hand_off
+        )
         changes = {
             "last_turns": {**self.last_turns, **last},
             "turns": (*self.turns, *map(_ledger_turn, view.results))[-LAST_TURNS:],
@@ -141,9 +147,9 @@ class DecisionLog(Frozen):
                 )
                 for p in workers
             ),
-            decisions=tuple(it for it in self.decisions if not isinstance(it, str)),
+            decisions=tuple(decision for decision in self.decisions if not isinstance(decision, str)),
             turns=self.turns,
-            hand_offs=tuple(it for it in self.hand_offs if not isinstance(it, str)),
+            hand_offs=tuple(hand_off for hand_off in self.hand_offs if not isinstance(hand_off, str)),
             stalls=self.stalls,
             max_stalls=view.options.max_stalls,
             new_plan=not self.stalls and bool(self.replans),
@@ -154,11 +160,11 @@ class DecisionLog(Frozen):
 
     def decision_lines(self) -> list[str]:
         """Return one line per decision, oldest first."""
-        return [_decision_line(it) for it in self.decisions]
+        return [_decision_line(decision) for decision in self.decisions]
 
     def hand_off_lines(self) -> list[str]:
         """Return one line per hand-off since the last decision, oldest first."""
-        return [_hand_off_line(it) for it in self.hand_offs]
+        return [_hand_off_line(hand_off) for hand_off in self.hand_offs]
 
     def build_instruction(self, view: SessionView) -> str:
         """Return the instruction of the orchestrator's next turn: the ledger as text."""
@@ -216,7 +222,9 @@ def _hand_off_line(made: LedgerHandOff | str) -> str:
 
 def _shown(participant: LedgerParticipant) -> str:
     name, turn = participant.participant_id, participant.last_turn
-    others = dict.fromkeys(it for it in (participant.role_id, participant.display_name) if it and it != name)
+    others = dict.fromkeys(
+        label for label in (participant.role_id, participant.display_name) if label and label != name
+    )
     called = f" ({excerpt(', '.join(others), SHOWN_NAME)})" if others else ""
     spoke = f"last spoke in turn {turn}" if turn else "has not spoken"
     return f"{excerpt(name, SHOWN_NAME)}{called}: {spoke}"

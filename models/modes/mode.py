@@ -19,7 +19,7 @@ from ..turns.turn import TurnResult
 HandOffCheck = Callable[[SessionView, TurnResult, tuple[str, ...]], str]
 
 
-def refuse_all(view: SessionView, _result: TurnResult, _connections: tuple[str, ...]) -> str:
+def refuse_all(view: SessionView, _result: TurnResult, _targets: tuple[str, ...]) -> str:
     """Refuse every hand-off: the mode alone decides who speaks next."""
     return f"mode {view.mode.value} does not allow hand-offs"
 
@@ -47,7 +47,7 @@ def _accept(_roster: Sequence[Participant], _options: ModeOptions) -> None:
     """Accept all options."""
 
 
-def _no_board(_view: SessionView, _describe_error: str) -> tuple[BoardEntry, ...]:
+def _no_board(_view: SessionView, _reason_code: str) -> tuple[BoardEntry, ...]:
     return ()
 
 

@@ -48,52 +48,52 @@ def plan(view: SessionView) -> Plan:
     """Plan turns in the order orchestrator, named speakers, orchestrator, and so on."""
     if view.open:
         return Wait()
-    memory = _PlannerState.model_validate(view.state)
-    memory = memory.model_copy(update={"ledger": memory.ledger.add_turns(view)})
-    if memory.asked:
-        return _judge(view, memory)
-    if memory.choice and memory.choice.next:
-        return _carry_out(view, memory, memory.choice)
-    return _ask(view, memory)
+    state = _PlannerState.model_validate(view.state)
+    state = state.model_copy(update={"ledger": state.ledger.add_turns(view)})
+    if state.asked:
+        return _judge(view, state)
+    if state.choice and state.choice.next:
+        return _carry_out(view, state, state.choice)
+    return _ask(view, state)
 
 
-def _ask(view: SessionView, memory: _PlannerState) -> Plan:
+def _ask(view: SessionView, state: _PlannerState) -> Plan:
     if view.orchestrator is None:
         raise AssertionError("an orchestrated session has no orchestrator (bug in Symposia)")
     turn = PlannedTurn(
         participant=view.orchestrator,
-        instruction=memory.ledger.build_instruction(view),
+        instruction=state.ledger.build_instruction(view),
         expects=Expects.DECISION,
     )
-    return Step(turns=(turn,), state=_dump_state(memory, asked=True, choice=None))
+    return Step(turns=(turn,), state=_dump_state(state, asked=True, choice=None))
 
 
-def _judge(view: SessionView, memory: _PlannerState) -> Plan:
+def _judge(view: SessionView, state: _PlannerState) -> Plan:
     """Return the plan that follows from the orchestrator's turn, which has just closed."""
     decision = next((r.decision for r in reversed(view.results) if r.participant == view.orchestrator), None)
     if decision and decision.satisfied:
         return Finish(reason="satisfied", detail=decision.reason or f"{view.orchestrator} is satisfied")
     choice, fault = check_decision(decision, view.roster, view.orchestrator)
-    memory = memory.model_copy(update={"ledger": _count_stalls(memory, decision, choice, fault)})
-    if memory.ledger.stalls > view.options.max_stalls:
-        if memory.ledger.replans < view.options.max_replans:
-            return _ask(view, memory.model_copy(update={"ledger": memory.ledger.request_new_plan()}))
-        why = f"{memory.ledger.stalls} decisions in a row without progress"
+    state = state.model_copy(update={"ledger": _count_stalls(state, decision, choice, fault)})
+    if state.ledger.stalls > view.options.max_stalls:
+        if state.ledger.replans < view.options.max_replans:
+            return _ask(view, state.model_copy(update={"ledger": state.ledger.request_new_plan()}))
+        why = f"{state.ledger.stalls} decisions in a row without progress"
         return Finish(reason="stalled", detail=choice.reason or why)
     if fault:
-        return _send_back(view, memory, choice, fault)
-    return _carry_out(view, _record_decision(view, memory, choice), choice)
+        return _send_back(view, state, choice, fault)
+    return _carry_out(view, _record_decision(view, state, choice), choice)
 
 
 def _count_stalls(
-    memory: _PlannerState, decision: Decision | None, choice: Decision, fault: str
+    state: _PlannerState, decision: Decision | None, choice: Decision, fault: str
 ) -> DecisionLog:
     """Return the log with its stalls counted.
 
     No progress counts as one stall, and so do the same instructions to the same speakers.
     """
-    ledger = memory.ledger
-    repeats = not fault and bool(memory.previous) and _fingerprint(choice) == memory.previous
+    ledger = state.ledger
+    repeats = not fault and bool(state.previous) and _fingerprint(choice) == state.previous
     if decision and (repeats or not decision.progress):
         return ledger.model_copy(update={"stalls": ledger.stalls + 1})
     return ledger if fault else ledger.model_copy(update={"stalls": 0, "replans": 0})
@@ -107,28 +107,28 @@ def _fingerprint(choice: Decision) -> str:
     return hashlib.sha256(wording.encode()).hexdigest()[:16]
 
 
-def _send_back(view: SessionView, memory: _PlannerState, choice: Decision, fault: str) -> Plan:
-    ledger = memory.ledger
+def _send_back(view: SessionView, state: _PlannerState, choice: Decision, fault: str) -> Plan:
+    ledger = state.ledger
     if ledger.invalid < view.options.max_invalid:
         ledger = ledger.model_copy(update={"invalid": ledger.invalid + 1, "fault": fault})
-        return _ask(view, memory.model_copy(update={"ledger": ledger}))
+        return _ask(view, state.model_copy(update={"ledger": ledger}))
     workers = [name for name in view.ids() if name != view.orchestrator]
     if not workers:
         return Finish(reason="stalled", detail=f"{view.orchestrator} is alone and not satisfied")
     waited = ledger.longest_waiting(workers)
     choice = choice.model_copy(update={"next": (waited,), "side_by_side": False})
-    return _carry_out(view, _record_decision(view, memory, choice, note=", who has waited longest"), choice)
+    return _carry_out(view, _record_decision(view, state, choice, note=", who has waited longest"), choice)
 
 
 def _record_decision(
-    view: SessionView, memory: _PlannerState, choice: Decision, *, note: str = ""
+    view: SessionView, state: _PlannerState, choice: Decision, *, note: str = ""
 ) -> _PlannerState:
-    ledger = memory.ledger.add_decision(choice, round_number=view.totals.rounds + 1, note=note)
+    ledger = state.ledger.add_decision(choice, round_number=view.totals.rounds + 1, note=note)
     ledger = ledger.model_copy(update={"invalid": 0, "fault": "", "hand_offs": ()})
-    return memory.model_copy(update={"ledger": ledger, "previous": _fingerprint(choice)})
+    return state.model_copy(update={"ledger": ledger, "previous": _fingerprint(choice)})
 
 
-def _carry_out(view: SessionView, memory: _PlannerState, choice: Decision) -> Step:
+def _carry_out(view: SessionView, state: _PlannerState, choice: Decision) -> Step:
     """Plan the turn of the next chosen speaker, or the turns of all of them in parallel."""
     count = len(choice.next) if choice.side_by_side else 1
     speakers, later = choice.next[:count][: view.turns_left], choice.next[count:]
@@ -143,11 +143,11 @@ def _carry_out(view: SessionView, memory: _PlannerState, choice: Decision) -> St
         for name in speakers
     )
     rest = choice.model_copy(update={"next": later}) if later else None
-    return Step(turns=turns, state=_dump_state(memory, asked=False, choice=rest), ends_round=not later)
+    return Step(turns=turns, state=_dump_state(state, asked=False, choice=rest), ends_round=not later)
 
 
-def _dump_state(memory: _PlannerState, *, asked: bool, choice: Decision | None) -> dict[str, JsonValue]:
-    changed = memory.model_copy(update={"asked": asked, "choice": choice})
+def _dump_state(state: _PlannerState, *, asked: bool, choice: Decision | None) -> dict[str, JsonValue]:
+    changed = state.model_copy(update={"asked": asked, "choice": choice})
     return changed.model_dump(mode="json", exclude_defaults=True)
 
 

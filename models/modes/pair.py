@@ -43,34 +43,34 @@ def plan(view: SessionView) -> Plan:
     """
     if view.open:
         return Wait()
-    memory = _PlannerState.model_validate(view.state)
-    driver, navigator = memory.drivers(view.ids())
+    state = _PlannerState.model_validate(view.state)
+    driver, navigator = state.drivers(view.ids())
     for result in view.results:
         verdict = result.decision
         if result.participant == navigator and verdict and verdict.satisfied:
             return Finish(reason="approved", detail=verdict.reason or f"{navigator} approved")
-    if not memory.driver_spoke:
-        following = memory.model_copy(update={"driver_spoke": True})
+    if not state.driver_spoke:
+        following = state.model_copy(update={"driver_spoke": True})
         return Step(turns=(PlannedTurn(participant=driver),), state=_dump(following))
     if any(result.hand_off == navigator for result in view.results):
-        following = _PlannerState(driver_spoke=True, swapped=not memory.swapped, handed_off=True)
+        following = _PlannerState(driver_spoke=True, swapped=not state.swapped, handed_off=True)
         return Step(turns=(PlannedTurn(participant=navigator),), state=_dump(following))
     review = PlannedTurn(participant=navigator, expects=Expects.REVIEW)
-    return Step(turns=(review,), state=_dump(_PlannerState(swapped=memory.swapped)), ends_round=True)
+    return Step(turns=(review,), state=_dump(_PlannerState(swapped=state.swapped)), ends_round=True)
 
 
-def _dump(memory: _PlannerState) -> dict[str, JsonValue]:
-    return {"driver_spoke": memory.driver_spoke, **memory.model_dump(mode="json", exclude_defaults=True)}
+def _dump(state: _PlannerState) -> dict[str, JsonValue]:
+    return {"driver_spoke": state.driver_spoke, **state.model_dump(mode="json", exclude_defaults=True)}
 
 
 def refuse_hand_off(view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
     """Return why a hand-off is refused; empty: driver and navigator change roles."""
     if fault := refuse_unless_one_other(view, result, to):
         return fault
-    memory = _PlannerState.model_validate(view.state)
-    if result.participant != memory.drivers(view.ids())[0] or not memory.driver_spoke:
+    state = _PlannerState.model_validate(view.state)
+    if result.participant != state.drivers(view.ids())[0] or not state.driver_spoke:
         return "after a review the driver has the next turn"
-    return "the work was handed off before, and must be reviewed first" if memory.handed_off else ""
+    return "the work was handed off before, and must be reviewed first" if state.handed_off else ""
 
 
 def _roles(collab: Collab, options: ModeOptions) -> ParticipantRoles:

@@ -48,14 +48,14 @@ def plan(view: SessionView) -> Plan:
     """Plan the turn of the participant named in a hand-off, or else of the next in the roster."""
     if view.open:
         return Wait()
-    roster, memory = view.ids(), _load_state(view)
+    roster, state = view.ids(), _load_state(view)
     named = [result.hand_off for result in view.results if result.hand_off in roster]
-    speaker = named[-1] if named and named[-1] is not None else memory.waiting(roster)[0]
-    following = memory.after(speaker, roster)
+    speaker = named[-1] if named and named[-1] is not None else state.waiting(roster)[0]
+    following = state.after(speaker, roster)
     return Step(
         turns=(PlannedTurn(participant=speaker),),
         state={"cursor": following.cursor, **following.model_dump(mode="json", exclude_defaults=True)},
-        ends_round=memory.waiting(roster) == [speaker],
+        ends_round=state.waiting(roster) == [speaker],
     )
 
 
@@ -72,9 +72,9 @@ def refuse_hand_off(view: SessionView, result: TurnResult, to: tuple[str, ...]) 
 
 def _load_state(view: SessionView) -> _PlannerState:
     """Return the planner's state, without participants who have left."""
-    memory, roster = _PlannerState.model_validate(view.state), view.ids()
-    memory = memory.model_copy(update={"cursor": memory.cursor % len(roster)})
-    return memory if memory.waiting(roster) else _PlannerState()
+    state, roster = _PlannerState.model_validate(view.state), view.ids()
+    state = state.model_copy(update={"cursor": state.cursor % len(roster)})
+    return state if state.waiting(roster) else _PlannerState()
 
 
 MODE = Mode(

@@ -47,20 +47,20 @@ class _PlannerState(Frozen):
 
 def plan(view: SessionView) -> Plan:
     """Apply the closed turns; then the free participants claim items, the longest idle first."""
-    memory = _PlannerState.model_validate(view.state)
-    if memory.reduced:
-        return Wait() if view.open else _finish_reduced(view, memory)
-    board = _apply_closed_turns(view, memory)
-    claimed = _claim(view, board, memory)
+    state = _PlannerState.model_validate(view.state)
+    if state.reduced:
+        return Wait() if view.open else _finish_reduced(view, state)
+    board = _apply_closed_turns(view, state)
+    claimed = _claim(view, board, state)
     board.drop_orphans()
     if board.is_empty and not view.open:
-        return _reduce(view, board, memory) if _has_reducer(view) else _finish(board)
+        return _reduce(view, board, state) if _has_reducer(view) else _finish(board)
     if not claimed and not board.changes:
         return Wait()
-    count = memory.claims
+    count = state.claims
     worked = {who: count + i for i, who in enumerate(claimed, start=1)}
     remembered = _PlannerState(
-        board=board.state, seeded=True, worked={**memory.worked, **worked}, claims=count + len(claimed)
+        board=board.state, seeded=True, worked={**state.worked, **worked}, claims=count + len(claimed)
     )
     return Step(
         turns=tuple(_turn(who, entry, indexed=board.is_linked) for who, entry in claimed.items()),
@@ -76,12 +76,12 @@ def board_at_end(view: SessionView, why: str) -> tuple[BoardEntry, ...]:
     return board.changes
 
 
-def _apply_closed_turns(view: SessionView, memory: _PlannerState) -> Board:
+def _apply_closed_turns(view: SessionView, state: _PlannerState) -> Board:
     """Return the board after the turns that have just closed, before any new claim."""
     seeds = view.options.items or (NewItem(text=view.purpose[:8_000]),)
     links = view.options.links if view.options.items else ItemLinks.of(seeds)
-    board = Board(memory.board, roster=view.roster, options=view.options, seeds=seeds, links=links)
-    if not memory.seeded:
+    board = Board(state.board, roster=view.roster, options=view.options, seeds=seeds, links=links)
+    if not state.seeded:
         board.seed()
         for more in seeds[view.options.max_items :]:
             board.add_item(more)
@@ -91,11 +91,11 @@ def _apply_closed_turns(view: SessionView, memory: _PlannerState) -> Board:
     return board
 
 
-def _claim(view: SessionView, board: Board, memory: _PlannerState) -> dict[str, BoardItem]:
+def _claim(view: SessionView, board: Board, state: _PlannerState) -> dict[str, BoardItem]:
     busy = {turn.participant for turn in view.open}
     free = [p for p in view.roster if p.participant_id not in busy]
     claimed: dict[str, BoardItem] = {}
-    for participant in sorted(free, key=lambda p: memory.worked.get(p.participant_id, 0)):
+    for participant in sorted(free, key=lambda p: state.worked.get(p.participant_id, 0)):
         if view.turns_left is not None and len(claimed) >= view.turns_left:
             break
         if entry := board.claim_item(participant):
@@ -107,18 +107,18 @@ def _has_reducer(view: SessionView) -> bool:
     return view.options.reducer in view.ids() and view.turns_left != 0
 
 
-def _reduce(view: SessionView, board: Board, memory: _PlannerState) -> Step:
+def _reduce(view: SessionView, board: Board, state: _PlannerState) -> Step:
     """Plan the last turn, which sees the results of all items."""
     turn = PlannedTurn(participant=str(view.options.reducer), instruction=_REDUCE, reduces=True)
-    remembered = memory.model_copy(update={"board": board.state, "seeded": True, "reduced": True})
+    remembered = state.model_copy(update={"board": board.state, "seeded": True, "reduced": True})
     return Step(
         turns=(turn,), state=remembered.model_dump(mode="json", exclude_defaults=True), board=board.changes
     )
 
 
-def _finish_reduced(view: SessionView, memory: _PlannerState) -> Finish:
+def _finish_reduced(view: SessionView, state: _PlannerState) -> Finish:
     """Return the end after the reducer's turn; items that it adds are dropped."""
-    board = _apply_closed_turns(view, memory)
+    board = _apply_closed_turns(view, state)
     board.drop_all("the board is closed")
     end = _finish(board)
     spoke = any(result.kind is OutcomeKind.MESSAGE for result in view.results)

@@ -107,7 +107,9 @@ class Collab(ProtocolObject):
         def __init__(self, /, **data: Any) -> None:
             """Read a text among the participants as a participant id; in JSON data, the schema decides."""
             if isinstance(given := data.get("participants"), list | tuple):
-                data["participants"] = [{"participant_id": it} if isinstance(it, str) else it for it in given]
+                data["participants"] = [
+                    {"participant_id": entry} if isinstance(entry, str) else entry for entry in given
+                ]
             super().__init__(**data)
 
         __init__.__pydantic_base_init__ = True
@@ -136,14 +138,14 @@ def orchestrator_of(collab: Collab, explicit: str | None = None) -> str:
     ids = [p.participant_id for p in collab.participants]
     value: object
     if explicit is not None:
-        found = [explicit] if explicit in ids else []
+        candidates = [explicit] if explicit in ids else []
         rule, value = "must be the id of a participant", explicit
     else:
-        found = orchestrators_among(collab.participants)
+        candidates = orchestrators_among(collab.participants)
         rule = "must contain exactly one orchestrator: set its role_id to 'orchestrator', or name it"
-        value = ", ".join(found) or ABSENT
-    if len(found) == 1:
-        return found[0]
+        value = ", ".join(candidates) or ABSENT
+    if len(candidates) == 1:
+        return candidates[0]
     field = "participants" if explicit is None else "orchestrator"
     raise InvariantViolation("map_orchestrator_required", field=field, value=value, rule=rule)
 
@@ -175,13 +177,13 @@ def find_participants(name: str, roster: Sequence[Participant]) -> tuple[str, ..
     exact, wanted = name.strip(), name.strip().casefold()
     if not wanted:
         return ()
-    found = (
+    matches = (
         [p for p in roster if p.participant_id == exact]
         or [p for p in roster if p.participant_id.casefold() == wanted]
         or [p for p in roster if (p.role_id or "").casefold() == wanted]
         or [p for p in roster if (p.display_name or "").casefold() == wanted]
     )
-    return tuple(p.participant_id for p in found)
+    return tuple(p.participant_id for p in matches)
 
 
 def find_participant_or_role(name: str, roster: Sequence[Participant]) -> str | None:

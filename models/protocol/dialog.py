@@ -117,7 +117,7 @@ class Message(ProtocolObject):
     def cut(self) -> CutReason | None:
         """Why its text is incomplete; None: it is not known to be."""
         reason = self._event_field(_CUT, str)
-        return next((it for it in CutReason if it == reason), None)
+        return next((cut_reason for cut_reason in CutReason if cut_reason == reason), None)
 
     @property
     def cut_line(self) -> str:
@@ -132,7 +132,9 @@ class Message(ProtocolObject):
     @property
     def text(self) -> str:
         """Text of the message, followed by a line if it is incomplete, and by one for each attachment."""
-        return "\n".join(filter(None, (self.content, self.cut_line, *(it.line for it in self.attachments))))
+        return "\n".join(
+            filter(None, (self.content, self.cut_line, *(attachment.line for attachment in self.attachments)))
+        )
 
     @property
     def history(self) -> Mapping[str, JsonValue]:
@@ -182,11 +184,11 @@ class Message(ProtocolObject):
 
     def with_attachments(self, attachments: Sequence[Attachment]) -> Message:
         """Return the message with these files instead of its own; a message without an event gets one."""
-        found: list[JsonValue] = [it.model_dump(mode="json") for it in attachments]
+        attachment_data: list[JsonValue] = [attachment.model_dump(mode="json") for attachment in attachments]
         event = self.event
         if event is None or event.event_type != MESSAGE_EVENT:
             event = Event(event_type=MESSAGE_EVENT, source="user", timestamp=self.timestamp)
-        return self.changed(event=event.changed(data={**(event.data or {}), ATTACHMENTS: found}))
+        return self.changed(event=event.changed(data={**(event.data or {}), ATTACHMENTS: attachment_data}))
 
     def _event_field(self, name: str, kind: type[T]) -> T | None:
         if self.event is None or self.event.event_type != MESSAGE_EVENT:
@@ -256,14 +258,14 @@ class Dialog(ProtocolObject, Rows):
         """Return a row for each message: turn, speaker, role, content, timestamp and output."""
         return [
             {
-                "turn": it.turn_number,
-                "speaker": it.author,
-                "role": it.role.value,
-                "content": it.content,
-                "timestamp": it.timestamp,
-                "output": it.output,
+                "turn": message.turn_number,
+                "speaker": message.author,
+                "role": message.role.value,
+                "content": message.content,
+                "timestamp": message.timestamp,
+                "output": message.output,
             }
-            for it in self.messages
+            for message in self.messages
         ]
 
     def _repr_html_(self) -> str:
@@ -321,6 +323,7 @@ def group_by_thread(dialogs: Iterable[Dialog]) -> dict[str | None, list[Dialog]]
 def dialog_html(title: str, messages: Iterable[Message], *, status: str) -> str:
     """Return messages as HTML, with a title above and a status below."""
     texts = (
-        (it.author or it.role.value, "\n".join(filter(None, (it.content, it.cut_line)))) for it in messages
+        (message.author or message.role.value, "\n".join(filter(None, (message.content, message.cut_line))))
+        for message in messages
     )
     return named_texts_html(title, texts, status=status)

@@ -63,8 +63,8 @@ def map_pair_exactly_two(collab: Collab) -> Violations:
 
 def map_collab_mode_valid(collab: Collab) -> Violations:
     """Check that the mode is one of the five or an added one."""
-    known: object = collab.mode
-    if not isinstance(known, CollabMode):
+    mode: object = collab.mode
+    if not isinstance(mode, CollabMode):
         yield _violation("map_collab_mode_valid", "mode", collab.mode, _one_of(CollabMode))
 
 

@@ -104,8 +104,8 @@ def check_trace(events: Sequence[MapEvent]) -> list[InvariantViolation]:
     return [violation for check in checks for violation in check(events)]
 
 
-def _raise_first(found: Iterator[InvariantViolation]) -> None:
-    for violation in found:
+def _raise_first(violations: Iterator[InvariantViolation]) -> None:
+    for violation in violations:
         raise violation
 
 

@@ -93,9 +93,9 @@ def _nearest_form(made: Repair) -> str:
 def _plain(value: object) -> object:
     """Return a copy of tables and lists; their other values are not copied."""
     if isinstance(value, dict):
-        return {key: _plain(it) for key, it in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(it) for it in value]
+        return [_plain(item) for item in value]
     return value
 
 

@@ -97,7 +97,9 @@ def _read_messages(data: object) -> tuple[Message, ...]:
     if isinstance(data, str | Mapping) or not isinstance(data, Iterable):
         raise InvalidInput("messages", data, "must be a list")
     # One more than allowed, so that an endless iterator is refused as well.
-    return tuple(_read_message(it, f"messages[{i}]") for i, it in enumerate(islice(data, MAX_MESSAGES + 1)))
+    return tuple(
+        _read_message(message, f"messages[{i}]") for i, message in enumerate(islice(data, MAX_MESSAGES + 1))
+    )
 
 
 def _read_each(name: str, read: Callable[[Any, str], M], data: object) -> dict[str, M]:
@@ -229,7 +231,7 @@ def read_document(document: object) -> tuple[dict[str, Any], HowToRun]:
     """Return the fields of the collab and the options of a session file.
 
     Raises:
-        InvalidInput: It is no table, or has fields that a session file must not have.
+        InvalidInput: It is not a table, or has fields that a session file must not have.
     """
     data = dict(_table(document, ""))
     if ATTACHMENTS in data:  # nothing but the program of a submitter opens files

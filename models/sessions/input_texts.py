@@ -41,7 +41,7 @@ def fill_inputs(document: Mapping[str, Any], given: object) -> tuple[dict[str, A
     values = choose_values(read_inputs(document), given)
     if FIELD not in document:
         return dict(document), values
-    return fill_texts({name: it for name, it in document.items() if name != FIELD}, values), values
+    return fill_texts({name: value for name, value in document.items() if name != FIELD}, values), values
 
 
 def fill_texts(document: Mapping[str, Any], values: Mapping[str, InputValue]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def check_texts(document: Mapping[str, Any]) -> None:
     """
     inputs = read_inputs(document)
     if FIELD in document:
-        fill_texts(document, dict.fromkeys((it.name for it in inputs), ""))
+        fill_texts(document, dict.fromkeys((declared.name for declared in inputs), ""))
 
 
 def escape_texts(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,28 +126,30 @@ class _Mapper:
     def document(self, document: Mapping[str, Any], where: str = "") -> dict[str, Any]:
         """Return the document of a session, or of a sub-session inside it; `where` is the path of its fields."""
         whole = dict(document)
-        for name in (it for it in _TEXTS if it in whole):
+        for name in (name for name in _TEXTS if name in whole):
             whole[name] = self._text(whole[name], where + name)
-        for name in (it for it in _DATA if it in whole):
+        for name in (name for name in _DATA if name in whole):
             whole[name] = self._data(whole[name], where + name)
         if isinstance(messages := whole.get("messages"), list):
             whole["messages"] = [
-                self._item(it, f"{where}messages[{i}]", texts=("content",)) for i, it in enumerate(messages)
+                self._item(message, f"{where}messages[{i}]", texts=("content",))
+                for i, message in enumerate(messages)
             ]
         if isinstance(participants := whole.get("participants"), list):
             whole["participants"] = [
-                self._participant(it, f"{where}participants[{i}]") for i, it in enumerate(participants)
+                self._participant(participant, f"{where}participants[{i}]")
+                for i, participant in enumerate(participants)
             ]
         if isinstance(agents := whole.get("agents"), Mapping):
             whole["agents"] = {
-                name: self._binding(it, f"{where}agents.{name}") for name, it in agents.items()
+                name: self._binding(binding, f"{where}agents.{name}") for name, binding in agents.items()
             }
         if isinstance(options := whole.get("options"), Mapping) and isinstance(
             items := options.get("items"), list
         ):
             read = [
-                self._item(it, f"{where}options.items[{i}]", texts=("text",), data=("data",))
-                for i, it in enumerate(items)
+                self._item(item, f"{where}options.items[{i}]", texts=("text",), data=("data",))
+                for i, item in enumerate(items)
             ]
             whole["options"] = {**options, "items": read}
         return whole
@@ -182,9 +184,9 @@ class _Mapper:
 
     def _data(self, data: Any, where: str) -> Any:
         if isinstance(data, Mapping):
-            return {name: self._data(it, f"{where}.{name}") for name, it in data.items()}
+            return {name: self._data(item, f"{where}.{name}") for name, item in data.items()}
         if isinstance(data, list):
-            return [self._data(it, f"{where}[{i}]") for i, it in enumerate(data)]
+            return [self._data(item, f"{where}[{i}]") for i, item in enumerate(data)]
         return self._text(data, where)
 
     def _text(self, text: Any, where: str) -> Any:

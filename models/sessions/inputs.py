@@ -83,10 +83,10 @@ class SessionInput(Frozen):
         Raises:
             InvalidInput: The value breaks a rule; its field is `where`.
         """
-        found = _check_type(self.type, value, where)
-        if self.choices and found not in self.choices:
+        checked = _check_type(self.type, value, where)
+        if self.choices and checked not in self.choices:
             raise InvalidInput(where, value, f"must be one of {', '.join(map(render_value, self.choices))}")
-        return found
+        return checked
 
     def read_text(self, text: str) -> InputValue:
         """Return the value that a text of a command line means; a text that is no value of the type as it is."""
@@ -143,13 +143,13 @@ def read_inputs(document: Mapping[str, Any]) -> tuple[SessionInput, ...]:
         raise InvalidInput(FIELD, entries, "must be a list of tables with `name`")
     if len(entries) > MAX_INPUTS:
         raise InvalidInput(FIELD, len(entries), f"must have at most {MAX_INPUTS} items")
-    found: dict[str, SessionInput] = {}
+    declared_inputs: dict[str, SessionInput] = {}
     for index, entry in enumerate(entries):
         declared = _read_input(entry, f"{FIELD}[{index}]")
-        if declared.name in found:
+        if declared.name in declared_inputs:
             raise InvalidInput(f"{FIELD}[{index}].name", declared.name, "must be the name of one input only")
-        found[declared.name] = declared
-    return tuple(found.values())
+        declared_inputs[declared.name] = declared
+    return tuple(declared_inputs.values())
 
 
 def _read_input(entry: object, where: str) -> SessionInput:
@@ -177,12 +177,12 @@ def choose_values(inputs: Collection[SessionInput], given: object) -> dict[str, 
         given = {}
     if not isinstance(given, Mapping):
         raise InvalidInput(FIELD, given, "must be a table of values by name")
-    known = {it.name for it in inputs}
+    declared_names = {declared.name for declared in inputs}
     for name, value in given.items():
-        if name not in known:
+        if name not in declared_names:
             rule = f"must be an input of the session file (known: {', '.join(known_names(inputs))})"
             raise InvalidInput(f"{FIELD}.{str(name)[:64]}", value, rule)
-    return {it.name: _choose(it, given) for it in inputs}
+    return {declared.name: _choose(declared, given) for declared in inputs}
 
 
 def _choose(declared: SessionInput, given: Mapping[str, object]) -> InputValue:
@@ -197,4 +197,4 @@ def _choose(declared: SessionInput, given: Mapping[str, object]) -> InputValue:
 
 def known_names(inputs: Iterable[SessionInput]) -> tuple[str, ...]:
     """Return the names of inputs, for a message."""
-    return tuple(it.name for it in inputs) or (NO_NAME,)
+    return tuple(declared.name for declared in inputs) or (NO_NAME,)

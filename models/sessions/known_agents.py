@@ -1,4 +1,4 @@
-"""Registered agents as workers announce them: their names, with what a submission must know of them besides."""
+"""Registered agents as workers announce them: names, and the facts that a submission needs."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class KnownAgents(frozenset[str]):
         unpriced: Iterable[str] = (),
     ) -> Self:
         """Make the set of `names`."""
-        known = super().__new__(cls, names)
-        known.people, known.built_in = frozenset(people), frozenset(built_in)
-        known.unpriced = frozenset(unpriced)
-        return known
+        agents = super().__new__(cls, names)
+        agents.people, agents.built_in = frozenset(people), frozenset(built_in)
+        agents.unpriced = frozenset(unpriced)
+        return agents
 
     @classmethod
     def read(cls, names: Iterable[str]) -> Self:
@@ -46,13 +46,13 @@ class KnownAgents(frozenset[str]):
     def of_any(cls, sets: Iterable[KnownAgents]) -> Self:
         """Return what any set has; as people and as built in, what no set has in another way."""
         sets = tuple(sets)
-        other_people = {name for it in sets for name in it - it.people}
-        replaced = {name for it in sets for name in it - it.built_in}
+        other_people = {name for agents in sets for name in agents - agents.people}
+        replaced = {name for agents in sets for name in agents - agents.built_in}
         return cls(
-            {name for it in sets for name in it},
-            people={name for it in sets for name in it.people} - other_people,
-            built_in={name for it in sets for name in it.built_in} - replaced,
-            unpriced={name for it in sets for name in it.unpriced},
+            {name for agents in sets for name in agents},
+            people={name for agents in sets for name in agents.people} - other_people,
+            built_in={name for agents in sets for name in agents.built_in} - replaced,
+            unpriced={name for agents in sets for name in agents.unpriced},
         )
 
 

@@ -57,8 +57,8 @@ class ItemLinks:
         for number, item in enumerate(items, start=1):
             if not item.after:
                 continue
-            known = (numbers[name] for name in item.after if name in numbers)
-            after[number] = tuple(dict.fromkeys(known))
+            predecessors = (numbers[name] for name in item.after if name in numbers)
+            after[number] = tuple(dict.fromkeys(predecessors))
             for other in after[number]:
                 dependants[other] = (*dependants.get(other, ()), number)
         return cls(numbers, after, dependants)
@@ -144,7 +144,7 @@ class ModeOptions(Frozen):
     items: tuple[NewItem, ...] = Field(default=(), max_length=MAX_ITEMS)
     #: swarm: participant that has one more turn when the board is empty, and sees the results of all items.
     reducer: str | None = None
-    #: swarm: items the board takes in all; further ones are dropped and shown as such.
+    #: swarm: maximum items of the board; the rest are dropped and listed.
     max_items: int = Field(default=100, ge=1, le=10_000)
     #: swarm: hand-offs of one item before it stays with its participant.
     max_hand_offs: int = Field(default=8, ge=0, le=1_000)
@@ -155,8 +155,8 @@ class ModeOptions(Frozen):
         """Return the participant id of who writes the messages of a broadcast; None: the user."""
         if self.broadcaster is not None or len(participants) < 2:
             return self.broadcaster
-        found = orchestrators_among(participants)
-        return found[0] if len(found) == 1 else None
+        orchestrators = orchestrators_among(participants)
+        return orchestrators[0] if len(orchestrators) == 1 else None
 
     @cached_property
     def links(self) -> ItemLinks:

@@ -87,8 +87,8 @@ class RecordedRequest(Frozen):
             settings=scrub_data(dict(prompt.settings), secrets),
             texts=tuple(RecordedText.build(label, text, secrets) for label, text in prompt.texts),
             tools=tuple(
-                RecordedTool.model_validate(scrub_data(it.model_dump(mode="json"), secrets))
-                for it in prompt.tools
+                RecordedTool.model_validate(scrub_data(tool.model_dump(mode="json"), secrets))
+                for tool in prompt.tools
             ),
             form=_digest(prompt.form) if prompt.form else "",
         )

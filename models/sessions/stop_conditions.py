@@ -150,8 +150,10 @@ class Condition:
             if result.signs is None:
                 continue
             experts = next((leaf.experts for leaf in self.leaves() if isinstance(leaf, Converged)), ())
-            known = ledger or Ledger()
-            ledger = known.after_turn(result.number, result.participant, result.signs, experts=experts)
+            ledger_before = ledger or Ledger()
+            ledger = ledger_before.after_turn(
+                result.number, result.participant, result.signs, experts=experts
+            )
         return ledger
 
     def reason(self, state: dict[str, JsonValue], totals: Totals) -> StopReason | None:
@@ -378,8 +380,8 @@ class AllOf(_WithParts):
 
     def expected_turns(self, turns_a_round: int | None) -> int | None:
         lengths = [part.expected_turns(turns_a_round) for part in self.conditions]
-        known = [length for length in lengths if length is not None]
-        return max(known) if len(known) == len(lengths) else None
+        known_lengths = [length for length in lengths if length is not None]
+        return max(known_lengths) if len(known_lengths) == len(lengths) else None
 
     def evaluate(self, facts: _Evaluation) -> StopReason | None:
         met = _reasons_met(self.conditions, facts)
@@ -431,8 +433,8 @@ def _limit(
 
 def _combined(parts: tuple[StopCondition, ...], totals: Totals, *, tightest: bool) -> _Limits:
     """Return the combined limits: the smallest for `|`; the largest for `&`, and only if all parts have one."""
-    found = [cast("dict[str, float]", part.limits(totals)) for part in parts]
-    names = set().union(*found) if tightest else set(found[0]).intersection(*found)
+    part_limits = [cast("dict[str, float]", part.limits(totals)) for part in parts]
+    names = set().union(*part_limits) if tightest else set(part_limits[0]).intersection(*part_limits)
     chosen = min if tightest else max
-    combined = {name: chosen(limits[name] for limits in found if name in limits) for name in names}
+    combined = {name: chosen(limits[name] for limits in part_limits if name in limits) for name in names}
     return cast("_Limits", combined)

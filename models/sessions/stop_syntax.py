@@ -21,9 +21,11 @@ MAX_LEAVES = 64
 MAX_DEPTH = 8
 
 #: Conditions by the names of their short forms.
-_KINDS: dict[str, type[Any]] = {it.key: it for it in get_args(get_args(StopCondition)[0]) if it.key}
+_KINDS: dict[str, type[Any]] = {kind.key: kind for kind in get_args(get_args(StopCondition)[0]) if kind.key}
 #: Names of the fields of all conditions without parts.
-_FIELDS = {it.name for kind in _KINDS.values() if not issubclass(kind, AnyOf | AllOf) for it in fields(kind)}
+_FIELDS = {
+    field.name for kind in _KINDS.values() if not issubclass(kind, AnyOf | AllOf) for field in fields(kind)
+}
 
 
 def read_stop(data: object, *, field: str = "stop") -> StopCondition:
@@ -60,8 +62,8 @@ def _read(data: object, field: str, depth: int) -> StopCondition:
 def _entry(key: str, value: object, field: str, depth: int) -> StopCondition:
     kind = _KINDS.get(key)
     if kind is None:
-        near, known = did_you_mean(key, _KINDS), ", ".join(_KINDS)
-        raise InvalidInput(field, value, f"is not a stop condition{near}; known: {known}")
+        near, known_keys = did_you_mean(key, _KINDS), ", ".join(_KINDS)
+        raise InvalidInput(field, value, f"is not a stop condition{near}; known: {known_keys}")
     if kind is TextSeen:
         return _text(value, field)
     if kind is RoundOfPasses:
@@ -79,7 +81,7 @@ def _entry(key: str, value: object, field: str, depth: int) -> StopCondition:
 def _text(value: object, field: str) -> StopCondition:
     """Read `DONE`, or `{text: DONE, by: lead, ignore_case: false}`."""
     if isinstance(value, Mapping):
-        given: dict[str, Any] = {str(name): it for name, it in value.items()}
+        given: dict[str, Any] = {str(name): item for name, item in value.items()}
         return _checked(field, lambda: TextSeen(**given), inside=True)
     if not isinstance(value, str):
         raise InvalidInput(field, value, "must be text, or a table {text: ..., by: ..., ignore_case: ...}")
@@ -91,10 +93,10 @@ def _checked(field: str, build: Callable[[], StopCondition], *, inside: bool = F
     try:
         return build()
     except ValidationError as error:
-        found = invalid_input(error)
+        problem = invalid_input(error)
         first = error.errors()[0]
         if first["type"] == "unexpected_keyword_argument":
-            found.rule = f"is not a known field{did_you_mean(str(first['loc'][-1]), _FIELDS)}"
+            problem.rule = f"is not a known field{did_you_mean(str(first['loc'][-1]), _FIELDS)}"
         if not inside:
-            found.field = ""
-        raise found.within(field) from None
+            problem.field = ""
+        raise problem.within(field) from None

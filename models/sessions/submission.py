@@ -41,7 +41,7 @@ def agent_of_person(name: str, known_agents: frozenset[str]) -> str:
 #: Text of the first message of a session that is submitted with attachments only.
 _NO_TEXT = "See the attached files."
 #: Rule for a participant without an agent.
-_NAME_ONE = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
+_AGENT_REQUIRED = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
 
 
 class Submission(SessionOptions):
@@ -166,7 +166,7 @@ class Submission(SessionOptions):
             "record": bool(self.record),
         }
         return read_part(
-            SessionSpec, {**{it: getattr(self, it) for it in SessionOptions.model_fields}, **own}, ""
+            SessionSpec, {**{name: getattr(self, name) for name in SessionOptions.model_fields}, **own}, ""
         )
 
     def _binding(self, participant: Participant, known_agents: frozenset[str]) -> AgentBinding:
@@ -176,7 +176,9 @@ class Submission(SessionOptions):
         if participant.kind is ParticipantKind.HUMAN:
             return AgentBinding(agent=agent_of_person(name, known_agents))
         if participant.kind is not ParticipantKind.AGENT:
-            raise InvalidInput(f"participants.{name}.kind", participant.kind.value, _NAME_ONE.format(name))
+            raise InvalidInput(
+                f"participants.{name}.kind", participant.kind.value, _AGENT_REQUIRED.format(name)
+            )
         return read_part(AgentBinding, {"agent": name}, f"agents.{name[:50]}")
 
     def _named_agents(self, agents: Mapping[str, AgentBinding]) -> dict[str, str]:

@@ -67,7 +67,7 @@ def depth_of(data: object) -> int:
 
 
 def _containers(data: Iterable[object]) -> list[dict[str, object] | list[object]]:
-    return [it for it in data if isinstance(it, dict | list)]
+    return [item for item in data if isinstance(item, dict | list)]
 
 
 def read_json(text: str) -> JsonValue:
@@ -97,10 +97,10 @@ def _parse(text: str) -> JsonValue:
 
 def _last_block(text: str) -> str | None:
     """Return the text of the last closed block of code that may hold JSON."""
-    lines, found = text.splitlines(), None
+    lines, block = text.splitlines(), None
     for first, last in json_blocks(lines):
-        found = "\n".join(lines[first + 1 : last])
-    return found
+        block = "\n".join(lines[first + 1 : last])
+    return block
 
 
 _FENCE = "```"

@@ -16,17 +16,17 @@ from pydantic import BaseModel, RootModel
 _LISTED = 10
 
 
-def nearest_names(name: str, known: Collection[str]) -> str:
+def nearest_names(name: str, candidates: Collection[str]) -> str:
     """Return up to three names that are near, else the first known ones; empty if none is known."""
-    names = sorted(known)
+    names = sorted(candidates)
     return ", ".join(
         get_close_matches(name, names, n=3) or [*names[:_LISTED], *(["..."] if names[_LISTED:] else [])]
     )
 
 
-def did_you_mean(name: str, known: Collection[str], *, most: int = 1) -> str:
+def did_you_mean(name: str, candidates: Collection[str], *, most: int = 1) -> str:
     """Return `, did you mean turn_timeout_s?` with the nearest names, at most `most`; empty if none is near."""
-    near = get_close_matches(name, sorted(known), n=most)
+    near = get_close_matches(name, sorted(candidates), n=most)
     return f", did you mean {' or '.join(near)}?" if near else ""
 
 
@@ -40,26 +40,28 @@ def known_fields(title: str, path: Sequence[int | str]) -> list[str]:
         title: Name of the outermost model.
         path: Path of the unknown field.
     """
-    models = _without_roots(it for it in _subclasses(BaseModel) if it.__name__ == title)
+    models = _without_roots(model for model in _subclasses(BaseModel) if model.__name__ == title)
     for part in path[:-1]:
-        inner = [it for model in models for it in _models_of(model, part)]
+        inner = [submodel for model in models for submodel in _models_of(model, part)]
         # An index, the key of a table, or the tag of a union, which pydantic adds.
-        models = _without_roots(inner) or [it for it in models if part in _tags(it)] or models
-    return sorted({field.alias or name for it in models for name, field in it.model_fields.items()})
+        models = _without_roots(inner) or [model for model in models if part in _tags(model)] or models
+    return sorted({field.alias or name for model in models for name, field in model.model_fields.items()})
 
 
 def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    for it in model.__subclasses__():
-        yield it
-        yield from _subclasses(it)
+    for subclass in model.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
 
 
 def _without_roots(models: Iterable[type[BaseModel]]) -> Models:
     """Return the models, and in the place of a table or list those of its values."""
-    found: Models = []
-    for it in models:
-        found += _models_in(it.model_fields["root"].annotation) if issubclass(it, RootModel) else [it]
-    return found
+    unwrapped: Models = []
+    for model in models:
+        unwrapped += (
+            _models_in(model.model_fields["root"].annotation) if issubclass(model, RootModel) else [model]
+        )
+    return unwrapped
 
 
 def _models_of(model: type[BaseModel], part: int | str) -> Iterator[type[BaseModel]]:

@@ -44,8 +44,8 @@ def format_line(number: int, text: str, *, is_reviewed: bool) -> str:
 
 def read_numbered_lines(text: str) -> dict[int, ShownLine]:
     """Return the numbered lines of a text by number; other lines are left out."""
-    found = (_LINE.fullmatch(line) for line in text.split("\n"))
-    return {int(it[1]): ShownLine(it[3], it[2] == REVIEWED) for it in found if it}
+    matches = (_LINE.fullmatch(line) for line in text.split("\n"))
+    return {int(match[1]): ShownLine(match[3], match[2] == REVIEWED) for match in matches if match}
 
 
 def remove_numbers(text: str) -> str:
@@ -58,8 +58,8 @@ def remove_numbers(text: str) -> str:
 
 def without_number(line: str) -> str:
     """Return a line without a number that was copied with it."""
-    found = _LINE.fullmatch(line)
-    return found[3] if found else line
+    match = _LINE.fullmatch(line)
+    return match[3] if match else line
 
 
 def line_ranges(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:

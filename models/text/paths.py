@@ -65,9 +65,9 @@ def make_private_folder(folder: Path) -> None:
     Raises:
         OSError: A folder cannot be created, or the path names something else.
     """
-    missing = [it for it in folder.parents if not it.exists()]
-    for it in (*reversed(missing), folder):
-        it.mkdir(mode=0o700, exist_ok=True)
+    missing = [parent for parent in folder.parents if not parent.exists()]
+    for path in (*reversed(missing), folder):
+        path.mkdir(mode=0o700, exist_ok=True)
 
 
 #: Maximum size of a file in bytes, unless the caller has another limit.

@@ -213,7 +213,7 @@ def clean_data(data: Any) -> Any:
         case dict():
             return {clean_data(name): clean_data(value) for name, value in data.items()}
         case list():
-            return [clean_data(it) for it in data]
+            return [clean_data(item) for item in data]
         case _:
             return data
 

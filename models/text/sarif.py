@@ -90,10 +90,10 @@ def sarif_message(level: str, text: str, *, uri: str, **region: int) -> dict[str
         uri: The file, as a reference by RFC 3986.
         region: Lines and columns, such as `startLine=1`; none for the whole file.
     """
-    place: dict[str, Any] = {"artifactLocation": {"uri": uri}}
+    physical_location: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if region:
-        place["region"] = region
-    return {"level": level, "message": {"text": text}, "locations": [{"physicalLocation": place}]}
+        physical_location["region"] = region
+    return {"level": level, "message": {"text": text}, "locations": [{"physicalLocation": physical_location}]}
 
 
 def sarif_fix(description: str, *, uri: str, start: int, end: int, text: str) -> dict[str, Any]:

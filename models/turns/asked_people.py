@@ -23,15 +23,15 @@ def read_names(field: str, names: object) -> tuple[str, ...]:
         return ()
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InvalidInput(field, names, "must be a list of names")
-    found = tuple(names)
-    for index, name in enumerate(found):
+    listed_names = tuple(names)
+    for index, name in enumerate(listed_names):
         if not isinstance(name, str) or not name.strip() or len(name) > _MAX_NAME:
             raise InvalidInput(f"{field}[{index}]", name, f"must be a name of 1 to {_MAX_NAME} characters")
         try:
             as_person(name)
         except InvalidInput as error:
             raise InvalidInput(f"{field}[{index}]", name, error.rule) from None
-    return found
+    return listed_names
 
 
 def check_people(approvers: Iterable[str], observers: Iterable[str], roster: Iterable[str]) -> None:
@@ -58,7 +58,10 @@ def check_people(approvers: Iterable[str], observers: Iterable[str], roster: Ite
 
 def people_of(roster: Iterable[Participant], others: Iterable[str]) -> tuple[Participant, ...]:
     """Return the participants of kind human, then `others`, who have no turns."""
-    return (*(it for it in roster if it.kind is ParticipantKind.HUMAN), *map(as_person, others))
+    return (
+        *(participant for participant in roster if participant.kind is ParticipantKind.HUMAN),
+        *map(as_person, others),
+    )
 
 
 def as_person(name: str) -> Participant:

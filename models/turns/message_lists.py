@@ -84,7 +84,7 @@ def to_anthropic_messages(dialog: Dialog, reader: Reader | None = None) -> tuple
 
 def _opened(messages: list[ChatMessage], reader: Reader) -> list[ChatMessage]:
     """Return the messages with the opening before the first non-system message, unless that is the user's."""
-    first = next((i for i, it in enumerate(messages) if it["role"] != Role.SYSTEM), len(messages))
+    first = next((i for i, message in enumerate(messages) if message["role"] != Role.SYSTEM), len(messages))
     if reader.opening is not None and (first == len(messages) or messages[first]["role"] != Role.USER):
         messages.insert(first, ChatMessage(role=Role.USER.value, content=reader.opening))
     return messages

@@ -166,19 +166,19 @@ class Drafts:
         Args:
             delta: A piece of a running turn.
         """
-        known = self._drafts.get(delta.turn_number)
-        if known is None or delta.attempt > known.attempt:
-            known = self._drafts[delta.turn_number] = LiveDraft(
+        draft = self._drafts.get(delta.turn_number)
+        if draft is None or delta.attempt > draft.attempt:
+            draft = self._drafts[delta.turn_number] = LiveDraft(
                 delta.turn_number, delta.participant_id, delta.attempt
             )
-        if delta.attempt < known.attempt:
+        if delta.attempt < draft.attempt:
             return
         if delta.offset == 0:
-            known.text, known.end = "", 0
-        gap = MISSED if delta.offset > known.end else ""
-        words = delta.text[max(0, known.end - delta.offset) :]
-        known.text += gap + words
-        known.end = max(known.end, delta.offset + len(delta.text))
+            draft.text, draft.end = "", 0
+        gap = MISSED if delta.offset > draft.end else ""
+        new_text = delta.text[max(0, draft.end - delta.offset) :]
+        draft.text += gap + new_text
+        draft.end = max(draft.end, delta.offset + len(delta.text))
 
     def remove(self, turn_number: int | None) -> None:
         """Remove the draft of a turn, because its message is written.
@@ -238,7 +238,9 @@ def shorten_arguments(arguments: object, secrets: Iterable[str]) -> str:
 
 def _hide(value: object, secrets: tuple[str, ...]) -> object:
     if isinstance(value, Mapping):
-        return {key: _HIDDEN if names_secret(str(key)) else _hide(it, secrets) for key, it in value.items()}
+        return {
+            key: _HIDDEN if names_secret(str(key)) else _hide(item, secrets) for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_hide(it, secrets) for it in value]
+        return [_hide(item, secrets) for item in value]
     return scrub_secrets(value, secrets) if isinstance(value, str) else value

@@ -54,7 +54,7 @@ class OutcomeKind(StrEnum):
 
 
 #: Maximum of each amount of a turn's usage, so that totals cannot overflow a 64-bit counter.
-MOST_SPENT = 10**12
+MAX_SPENT = 10**12
 
 
 class Usage(Frozen):
@@ -106,8 +106,8 @@ class Usage(Frozen):
 
 
 def _check_turn_usage(usage: Usage) -> Usage:
-    if max(vars(usage).values()) > MOST_SPENT:
-        raise ValueError(f"must have no amount above {MOST_SPENT}")
+    if max(vars(usage).values()) > MAX_SPENT:
+        raise ValueError(f"must have no amount above {MAX_SPENT}")
     return usage
 
 
@@ -267,8 +267,8 @@ class TurnContext(Frozen):
     @property
     def attachments(self) -> tuple[Attachment, ...]:
         """Files of the messages, oldest first, each once; `Attachment.load` returns the bytes."""
-        found = (it for message in self.messages for it in message.attachments)
-        return tuple(dict.fromkeys(found))
+        attachments = (attachment for message in self.messages for attachment in message.attachments)
+        return tuple(dict.fromkeys(attachments))
 
     @property
     def effect_id(self) -> str:
@@ -295,7 +295,7 @@ class TurnOutcome(Frozen):
     output: OutputValue = None
     usage: TurnUsage = Usage()
     #: Why the text of the last message is incomplete. Left out if it is not, so that workers of earlier versions read it.
-    cut: CutReason | None = Field(default=None, exclude_if=lambda it: it is None)
+    cut: CutReason | None = Field(default=None, exclude_if=lambda value: value is None)
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = Field(default=0, ge=0)
 
@@ -351,8 +351,8 @@ class TurnResult(Frozen):
     @property
     def is_silent(self) -> bool:
         """Nothing was said, decided or added: a pass, a turn that was skipped, or a hand-off of no work item."""
-        said = self.kind is OutcomeKind.MESSAGE
-        return not (said or self.decision or (self.item and self.hand_off) or self.items)
+        has_message = self.kind is OutcomeKind.MESSAGE
+        return not (has_message or self.decision or (self.item and self.hand_off) or self.items)
 
 
 class TurnState(Frozen):

@@ -22,7 +22,7 @@ class UsageTable(dict[str, Usage], Rows):
     def _repr_html_(self) -> str:
         """Return the usage of each participant and the sum as HTML, for notebooks."""
         whole = {**self, "sum": sum(self.values(), Usage())}
-        return f"<table><thead>{_HEAD}</thead><tbody>{''.join(_row(*it) for it in whole.items())}</tbody></table>"
+        return f"<table><thead>{_HEAD}</thead><tbody>{''.join(_row(*item) for item in whole.items())}</tbody></table>"
 
 
 _HEAD = "<tr><th></th><th>requests</th><th>input tokens</th><th>output tokens</th><th>US dollars</th></tr>"
@@ -30,4 +30,4 @@ _HEAD = "<tr><th></th><th>requests</th><th>input tokens</th><th>output tokens</t
 
 def _row(name: str, usage: Usage) -> str:
     cells = (usage.requests, usage.input_tokens, usage.output_tokens, f"{usage.cost_usd:.4f}")
-    return f"<tr><th>{escape(name)}</th>{''.join(f'<td>{it}</td>' for it in cells)}</tr>"
+    return f"<tr><th>{escape(name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

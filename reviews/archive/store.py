@@ -39,8 +39,8 @@ class ReviewReader:
                 connection.execute(select(table).where(table.c.run == row.id).order_by(table.c.position))
                 for table in (REVIEW_ITEM, FINDING)
             )
-            items, found = ([it._mapping for it in part] for part in parts)  # noqa: SLF001 - public API
-            return run_from_rows(row._mapping, items, found)  # noqa: SLF001
+            items, findings = ([entry._mapping for entry in part] for part in parts)  # noqa: SLF001 - public API
+            return run_from_rows(row._mapping, items, findings)  # noqa: SLF001
 
     def ids(self, prefix: str, *, limit: int = 10) -> list[str]:
         """Return the ids of runs that start with `prefix`."""
@@ -54,37 +54,37 @@ class ReviewReader:
         if until_ms is not None:
             query = query.where(REVIEW_RUN.c.started_ms <= until_ms)
         with self._database.reading() as connection:
-            found = connection.execute(query).all()
-            runs = [it.id for it in found]
+            rows = connection.execute(query).all()
+            runs = [row.id for row in rows]
             items, findings = (
-                _counts(connection, runs, it) for it in (REVIEW_ITEM.c.state, FINDING.c.status)
+                _counts(connection, runs, column) for column in (REVIEW_ITEM.c.state, FINDING.c.status)
             )
         return [
             (
-                it.started_ms,
+                row.started_ms,
                 ListedReview(
-                    id=it.run_id,
-                    root_name=it.root_name,
-                    panel=it.panel,
-                    state=it.state,
-                    started=timestamp_from_ms(it.started_ms),
-                    items={state: count for (state,), count in items[it.id].items()},
-                    findings={status: count for (status,), count in findings[it.id].items()},
+                    id=row.run_id,
+                    root_name=row.root_name,
+                    panel=row.panel,
+                    state=row.state,
+                    started=timestamp_from_ms(row.started_ms),
+                    items={state: count for (state,), count in items[row.id].items()},
+                    findings={status: count for (status,), count in findings[row.id].items()},
                 ),
             )
-            for it in found
+            for row in rows
         ]
 
     def cached_results(self, panel_sha: str, items: Iterable[Item]) -> dict[str, ItemResult]:
         """Return this panel's earlier results for items with the same text, by item key."""
         by_cache_key = {cache_key(panel_sha, item): item for item in items}
-        known: dict[str, ItemResult] = {}
+        results: dict[str, ItemResult] = {}
         rest = iter(by_cache_key)
         while some := list(islice(rest, _BATCH_SIZE)):
             with self._database.reading() as connection:
                 for row in connection.execute(_newest_results(some)):
                     item = by_cache_key[row.cache_key]
-                    known[item.key] = ItemResult(
+                    results[item.key] = ItemResult(
                         item=item,
                         state=ItemState.UNCHANGED,
                         findings=parse_findings(row.findings),
@@ -92,7 +92,7 @@ class ReviewReader:
                         summary=row.summary,
                         reads=parse_reads(row.reads),
                     )
-        return known
+        return results
 
     def previous_findings(
         self, root: str, panel: str, *, branch: str | None = None, without: str | None = None
@@ -108,8 +108,8 @@ class ReviewReader:
         if without is not None:
             runs = runs.where(REVIEW_RUN.c.run_id != without)
         with self._database.reading() as connection:
-            found = connection.execute(_latest_findings(runs))
-            return tuple(finding for (text,) in found for finding in parse_findings(text))
+            rows = connection.execute(_latest_findings(runs))
+            return tuple(finding for (text,) in rows for finding in parse_findings(text))
 
     def trend(
         self, root: str | None = None, panel: str | None = None, *, branch: str | None = None, limit: int = 20
@@ -129,10 +129,10 @@ class ReviewReader:
             last = connection.execute(_newest_first(newest, 1)).one_or_none()
             if last is None:
                 return []
-            same = newest.where(*_about(last.root, last.panel))
-            runs = connection.execute(_newest_first(same, limit)).all()[::-1]
-            counts = _counts(connection, [it.id for it in runs], FINDING.c.status, FINDING.c.severity)
-        return [_trend_point(it, counts[it.id]) for it in runs]
+            of_panel = newest.where(*_about(last.root, last.panel))
+            runs = connection.execute(_newest_first(of_panel, limit)).all()[::-1]
+            counts = _counts(connection, [row.id for row in runs], FINDING.c.status, FINDING.c.severity)
+        return [_trend_point(row, counts[row.id]) for row in runs]
 
     def last_revision(self, root: str, panel: str, scope: str) -> str | None:
         """Return the git revision of the newest completed run of a root with this scope; None: there is none."""
@@ -162,10 +162,10 @@ def _newest_results(keys: Sequence[str]) -> Select[Any]:
         .group_by(table.c.cache_key)
         .subquery()
     )
-    same = and_(table.c.cache_key == newest.c.cache_key, table.c.run == newest.c.run)
+    is_newest = and_(table.c.cache_key == newest.c.cache_key, table.c.run == newest.c.run)
     return select(
         table.c.cache_key, table.c.findings, table.c.summary, table.c.session_id, table.c.reads
-    ).join(newest, same)
+    ).join(newest, is_newest)
 
 
 def _latest_findings(runs: Select[Any]) -> Select[Any]:
@@ -178,8 +178,8 @@ def _latest_findings(runs: Select[Any]) -> Select[Any]:
         ),
     ).subquery()
     newest = select(touched.c.path, func.max(touched.c.run).label("run")).group_by(touched.c.path).subquery()
-    same = and_(item.path == newest.c.path, item.run == newest.c.run)
-    return select(item.findings).join(newest, same).where(item.state.in_(_REVIEWED))
+    is_newest = and_(item.path == newest.c.path, item.run == newest.c.run)
+    return select(item.findings).join(newest, is_newest).where(item.state.in_(_REVIEWED))
 
 
 def _counts(
@@ -190,7 +190,7 @@ def _counts(
     query = select(run, *columns, func.count()).where(run.in_(runs)).group_by(run, *columns)
     counts: defaultdict[int, dict[tuple[str, ...], int]] = defaultdict(dict)
     for run_row, *values, count in connection.execute(query):
-        counts[run_row][tuple(it or "" for it in values)] = count
+        counts[run_row][tuple(value or "" for value in values)] = count
     return counts
 
 
@@ -209,7 +209,9 @@ def _trend_point(run: Any, counts: Mapping[tuple[str, ...], int]) -> TrendPoint:
         revision=run.revision,
         state=run.state,
         started_ms=run.started_ms,
-        findings={it.value: severities[it.value] for it in reversed(Severity) if severities[it.value]},
+        findings={
+            level.value: severities[level.value] for level in reversed(Severity) if severities[level.value]
+        },
         new=statuses[FindingStatus.NEW.value],
         gone=statuses[FindingStatus.GONE.value],
         suppressed=statuses[FindingStatus.SUPPRESSED.value],

@@ -195,7 +195,7 @@ def finding_rows(run: ReviewRun, row: int) -> list[Row]:
     return [_finding_row(finding, row, position) for position, finding in enumerate(run.findings)]
 
 
-def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[RowMapping]) -> ReviewRun:
+def run_from_rows(row: RowMapping, items: Iterable[RowMapping], findings: Iterable[RowMapping]) -> ReviewRun:
     """Return the run of these rows."""
     return ReviewRun(
         id=row["run_id"],
@@ -207,7 +207,7 @@ def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[
         **{name: row[name] for name in (*_RUN_TEXTS, *_RUN_PLAIN)},
         usage=_usage(row),
         results=tuple(map(_result, items)),
-        findings=tuple(map(_finding, found)),
+        findings=tuple(map(_finding, findings)),
     )
 
 

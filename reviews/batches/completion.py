@@ -29,24 +29,24 @@ _MAX_ERROR = 500
 
 def merge_parts(results: Iterable[ItemResult]) -> tuple[ItemResult, ...]:
     """Return one result for each item; the parts of an item follow each other."""
-    return tuple(_merge(list(parts)) for _, parts in groupby(results, key=lambda it: it.item.key))
+    return tuple(_merge(list(parts)) for _, parts in groupby(results, key=lambda result: result.item.key))
 
 
 def _merge(parts: Sequence[ItemResult]) -> ItemResult:
     first = parts[0]
     if first.item.part is None:
         return first
-    state = _state([it.state for it in parts])
+    state = _state([part.state for part in parts])
     return ItemResult(
         item=first.item.model_copy(update={"part": None}),
         state=state,
-        findings=tuple(dict.fromkeys(finding for it in parts for finding in it.findings)),
-        session_id=next((it.session_id for it in parts if it.session_id), None),
-        usage=sum((it.usage for it in parts), start=Usage()),
-        error="; ".join(f"{it.item.part}: {it.error}" for it in parts if it.error)[:_MAX_ERROR],
-        summary=" ".join(dict.fromkeys(it.summary for it in parts if it.summary)),
-        dropped=sum(it.dropped for it in parts),
-        reads=tuple(sorted({read for it in parts for read in it.reads})),
+        findings=tuple(dict.fromkeys(finding for part in parts for finding in part.findings)),
+        session_id=next((part.session_id for part in parts if part.session_id), None),
+        usage=sum((part.usage for part in parts), start=Usage()),
+        error="; ".join(f"{part.item.part}: {part.error}" for part in parts if part.error)[:_MAX_ERROR],
+        summary=" ".join(dict.fromkeys(part.summary for part in parts if part.summary)),
+        dropped=sum(part.dropped for part in parts),
+        reads=tuple(sorted({read for part in parts for read in part.reads})),
     )
 
 
@@ -128,7 +128,7 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
         retries=view.retries,
         results=results,
         skipped=head.skipped,
-        usage=sum((it.usage for it in results), start=Usage()),
+        usage=sum((result.usage for result in results), start=Usage()),
         summary=_summary(results, view.reason, head.missing_tools),
         revision=head.revision,
         branch=head.branch,
@@ -148,15 +148,15 @@ def _result(record: ItemRecord) -> ItemResult:
 def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, int]) -> str:
     counted = Counter(result.state for result in results)
     parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
-    words = f"{count_of(len(results), 'item')}: {', '.join(parts)}." if results else "Nothing to review."
+    text = f"{count_of(len(results), 'item')}: {', '.join(parts)}." if results else "Nothing to review."
     if dropped := sum(result.dropped for result in results):
-        words += f" {dropped} findings dropped, because their quote, verification or confidence does not hold, or there were too many."
+        text += f" {dropped} findings dropped, because their quote, verification or confidence does not hold, or there were too many."
     if missing:
         listed = ", ".join(
             f"{agent} ({count} {'files' if count > 1 else 'file'})" for agent, count in missing.items()
         )
-        words = f"{words} Not installed: {listed}."
-    return f"{words} Stopped: {reason}." if reason else words
+        text = f"{text} Not installed: {listed}."
+    return f"{text} Stopped: {reason}." if reason else text
 
 
 def _previous(context: ReviewContext, head: BatchHead, view: BatchView) -> tuple[Finding, ...]:

@@ -55,7 +55,9 @@ def item_session_id(batch_id: str, number: int, attempt: int) -> str:
 def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submission:
     """Return the session of an item. Raises InvalidInput: a panel that cannot be run."""
     panel = panel_of_part(head.panel.for_path(record.item.path), head.readers, record.item.part)
-    title = "".join(it if it.isprintable() else "?" for it in f"Review of {record.item.path}")
+    title = "".join(
+        character if character.isprintable() else "?" for character in f"Review of {record.item.path}"
+    )
     collab = {
         "collab_id": item_session_id(head.batch_id, record.number, record.attempt),
         "title": title[:_TITLE_CHARACTERS],
@@ -63,7 +65,8 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         "mode": panel.mode,
         "meta": {"tags": [REVIEW_TAG]},
         "participants": [
-            {"participant_id": it.name} | ({"role_id": it.role} if it.role else {}) for it in panel.seats
+            {"participant_id": seat.name} | ({"role_id": seat.role} if seat.role else {})
+            for seat in panel.seats
         ],
     }
     return Submission.build(
@@ -82,16 +85,16 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
 def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, JsonValue]:
     """Return what the session's agents learn of the item: path, settings of its project, facts, part."""
     item = record.item
-    known: dict[str, JsonValue] = {"batch": head.batch_id, "item": record.number, "path": item.path}
+    parameter: dict[str, JsonValue] = {"batch": head.batch_id, "item": record.number, "path": item.path}
     if head.settings.is_used:
-        known["settings"] = head.settings.for_path(item.path, opening)
+        parameter["settings"] = head.settings.for_path(item.path, opening)
     if item.facts is not None:
-        known["facts"] = item.facts.model_dump(mode="json")
+        parameter["facts"] = item.facts.model_dump(mode="json")
     if head.panel.read_files:
-        known["read_files"] = head.panel.read_files
+        parameter["read_files"] = head.panel.read_files
     if item.part is not None:
-        known["part"] = [item.part.number, item.part.count]
-    return known
+        parameter["part"] = [item.part.number, item.part.count]
+    return parameter
 
 
 def _binding(seat: Seat) -> dict[str, object]:
@@ -141,20 +144,20 @@ def result_of(
     findings of the other reviewers.
     """
     verifiers = {seat.name for seat in head.panel.seats if seat.role == VERIFIER}
-    said = {
-        (it.speaker, it.turn_number): parse_reviewer_answer(
-            it.content, path=record.item.path, agent=it.speaker
+    answer_of_turn = {
+        (message.speaker, message.turn_number): parse_reviewer_answer(
+            message.content, path=record.item.path, agent=message.speaker
         )
-        for it in messages
-        if it.speaker and it.speaker not in verifiers
+        for message in messages
+        if message.speaker and message.speaker not in verifiers
     }
-    answers = [(who or "", it) for (who, _), it in said.items()]
+    answers = [(who or "", answer) for (who, _), answer in answer_of_turn.items()]
     opening = messages[0].content if messages else ""
     verdicts = [
         verdict
-        for it in messages
-        if it.speaker in verifiers
-        for verdict in parse_verdicts(it.content, agent=it.speaker or "")
+        for message in messages
+        if message.speaker in verifiers
+        for verdict in parse_verdicts(message.content, agent=message.speaker or "")
     ]
     checked = _check_findings(head, opening, answers, verdicts)
     findings, dropped = _select_findings(head, checked.findings)
@@ -166,13 +169,13 @@ def result_of(
         session_id=state.session_id,
         usage=state.usage,
         error=error[:500],
-        summary=_summary(list(said.values())),
-        dropped=checked.dropped + dropped + sum(it.left_out for it in said.values()),
+        summary=_summary(list(answer_of_turn.values())),
+        dropped=checked.dropped + dropped + sum(answer.left_out for answer in answer_of_turn.values()),
     )
 
 
 def _check_findings(
-    head: BatchHead, opening: str, said: Iterable[tuple[str, ReviewerAnswer]], verdicts: Sequence[Verdict]
+    head: BatchHead, opening: str, answers: Iterable[tuple[str, ReviewerAnswer]], verdicts: Sequence[Verdict]
 ) -> CheckedFindings:
     """Return the findings that the verifier keeps, with their lines, each once per reviewer.
 
@@ -181,14 +184,14 @@ def _check_findings(
     """
     text = next((body for _, body in fenced_blocks(opening)), "")
     by_reviewer: dict[bool, dict[Finding, None]] = {True: {}, False: {}}
-    for speaker, answer in said:
+    for speaker, answer in answers:
         by_reviewer[speaker in head.readers].update(dict.fromkeys(answer.findings))
     others = unused_verdicts((*by_reviewer[True], *by_reviewer[False]), verdicts)
     of_models = verify_findings(by_reviewer[True], verdicts)
-    found, dropped = verify_findings(by_reviewer[False], verdicts)
+    confirmed, dropped = verify_findings(by_reviewer[False], verdicts)
     checked = check_quotes(of_models.findings, shown_lines(opening))
-    found = with_snippets(found, text) if text else found
-    rest = verify_findings((*found, *checked.findings), others)
+    confirmed = with_snippets(confirmed, text) if text else confirmed
+    rest = verify_findings((*confirmed, *checked.findings), others)
     dropped += of_models.dropped + checked.dropped + rest.dropped
     return CheckedFindings(with_ignores(rest.findings, text), dropped)
 
@@ -196,25 +199,27 @@ def _check_findings(
 def _select_findings(head: BatchHead, findings: Sequence[Finding]) -> CheckedFindings:
     """Return the findings that are certain enough, and the number of the others."""
     kept = tuple(
-        cap_severity(it) if head.readers.keys() & set(it.agents) else it
-        for it in findings
-        if it.confidence >= head.panel.min_confidence
+        cap_severity(finding) if head.readers.keys() & set(finding.agents) else finding
+        for finding in findings
+        if finding.confidence >= head.panel.min_confidence
     )
     return CheckedFindings(kept, len(findings) - len(kept))
 
 
-def _summary(said: Sequence[ReviewerAnswer]) -> str:
+def _summary(answers: Sequence[ReviewerAnswer]) -> str:
     """Return the last message of the panel; the free text of a model is in the message of the judge."""
-    return next((it.summary for it in reversed(said) if it.summary), "")
+    return next((answer.summary for answer in reversed(answers) if answer.summary), "")
 
 
-def _form_error(head: BatchHead, said: Iterable[tuple[str, ReviewerAnswer]]) -> str:
+def _form_error(head: BatchHead, answers: Iterable[tuple[str, ReviewerAnswer]]) -> str:
     """Return which models answered without a list of findings; empty: none. Leading models report none."""
     seats = head.panel.seats
     navigators = seats[1:] if mode_of(head.panel.mode).has_navigator else ()
-    leading = {it.name for it in (*navigators, *(it for it in seats if it.role == ORCHESTRATOR))}
+    leading = {
+        leader.name for leader in (*navigators, *(seat for seat in seats if seat.role == ORCHESTRATOR))
+    }
     has_list: dict[str, bool] = {}
-    for speaker, answer in said:
+    for speaker, answer in answers:
         if speaker in head.readers and speaker not in leading:
             has_list[speaker] = has_list.get(speaker, False) or answer.has_findings_list
     return "; ".join(
@@ -225,8 +230,10 @@ def _form_error(head: BatchHead, said: Iterable[tuple[str, ReviewerAnswer]]) -> 
 def _error(state: SessionState, events: Iterable[MapEvent]) -> str:
     if state.status is not CollabStatus.COMPLETED:
         return " ".join(filter(None, [state.reason, state.detail])) or str(state.status)
-    ends = [GrantEnd.from_event(it) for it in events if it.event_type is MAPEventType.TURN_COMPLETED]
-    silent = [it for it in ends if it.is_final and it.outcome in (GrantOutcome.SKIPPED, GrantOutcome.FAILED)]
+    ends = [GrantEnd.from_event(event) for event in events if event.event_type is MAPEventType.TURN_COMPLETED]
+    silent = [
+        end for end in ends if end.is_final and end.outcome in (GrantOutcome.SKIPPED, GrantOutcome.FAILED)
+    ]
     if silent:
-        return "; ".join(f"{it.participant}: {it.error or it.outcome}" for it in silent)
+        return "; ".join(f"{end.participant}: {end.error or end.outcome}" for end in silent)
     return f"ended early: {state.detail or state.reason}" if state.reason in _EARLY_END_REASONS else ""

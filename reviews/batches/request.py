@@ -95,7 +95,10 @@ def session_needs(
     tokens, cost = 0, 0.0
     is_priced = True
     for seat, model in readers.items():
-        answer = next((it.max_tokens for it in panel.seats if it.name == seat), None) or _ANSWER_TOKENS
+        answer = (
+            next((panel_seat.max_tokens for panel_seat in panel.seats if panel_seat.name == seat), None)
+            or _ANSWER_TOKENS
+        )
         tokens += asked + answer
         is_priced &= not (model.input_usd_per_million is None and model.output_usd_per_million is None)
         cost += asked * (model.input_usd_per_million or 0.0) + answer * (model.output_usd_per_million or 0.0)
@@ -134,18 +137,18 @@ class ReviewEstimate:
     @property
     def sessions(self) -> int:
         """Number of sessions."""
-        return sum(it.sessions for it in self.items)
+        return sum(item.sessions for item in self.items)
 
     @property
     def tokens(self) -> int:
         """Estimated tokens."""
-        return sum(it.tokens for it in self.items)
+        return sum(item.tokens for item in self.items)
 
     @property
     def cost_micros(self) -> int | None:
         """Estimated cost in millionths of a US dollar; None: a price is not known."""
-        costs = [it.cost_micros for it in self.items]
-        return None if None in costs else sum(it or 0 for it in costs)
+        costs = [item.cost_micros for item in self.items]
+        return None if None in costs else sum(cost or 0 for cost in costs)
 
 
 def estimate_review(
@@ -157,20 +160,20 @@ def estimate_review(
     project = Project(order.panel, order.folder)
     planner = planner_of(order, readers, project)
     skipped, plans = list(order.settings.notes), list[ItemPlan]()
-    for it in order.source:
-        if isinstance(it, ReadItem) and order.panel.reviews(it.item.path) and it.text.strip():
-            plan = planner.plan(it)
+    for entry in order.source:
+        if isinstance(entry, ReadItem) and order.panel.reviews(entry.item.path) and entry.text.strip():
+            plan = planner.plan(entry)
             plans.append(plan)
             skipped += plan.skipped
-        elif isinstance(it, SkippedItem):
-            skipped.append(it)
+        elif isinstance(entry, SkippedItem):
+            skipped.append(entry)
     sha = panel_sha(order.panel, readers, order.programs)
-    known: Container[str] = ()
+    cached: Container[str] = ()
     if plans and not order.everything:
-        known = known_results(archive, sha, [it.item for it in plans], files=project.readable_files)
+        cached = known_results(archive, sha, [plan.item for plan in plans], files=project.readable_files)
     return ReviewEstimate(
         order.panel,
-        tuple(_estimate(plan, order.panel, readers, is_unchanged=plan.item.key in known) for plan in plans),
+        tuple(_estimate(plan, order.panel, readers, is_unchanged=plan.item.key in cached) for plan in plans),
         tuple(skipped),
     )
 
@@ -180,12 +183,12 @@ def _estimate(
 ) -> ItemEstimate:
     if is_unchanged:
         return ItemEstimate(plan.item.path, 0, 0, 0, 0, is_unchanged=True)
-    needs = [session_needs(it, panel, readers) for it in plan.sessions]
+    needs = [session_needs(session, panel, readers) for session in plan.sessions]
     costs = [cost for _, cost in needs]
     return ItemEstimate(
         plan.item.path,
-        chunks=sum(is_read_by_models(it, readers) for it in plan.sessions),
+        chunks=sum(is_read_by_models(session, readers) for session in plan.sessions),
         sessions=len(plan.sessions),
         tokens=sum(tokens for tokens, _ in needs),
-        cost_micros=None if None in costs else sum(it or 0 for it in costs),
+        cost_micros=None if None in costs else sum(cost or 0 for cost in costs),
     )

@@ -52,15 +52,19 @@ class ItemUploader:
 
     def add_chunk(self, chunk: Iterable[ReadItem | SkippedItem]) -> None:
         """Upload the next chunk."""
-        reads = [it for it in chunk if isinstance(it, ReadItem) or self._skip(it)]
-        plans = [self.planner.plan(it) for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
-        known = self._known(plans)
+        reads = [entry for entry in chunk if isinstance(entry, ReadItem) or self._skip(entry)]
+        plans = [
+            self.planner.plan(entry)
+            for entry in reads
+            if isinstance(entry, ReadItem) and self._is_wanted(entry)
+        ]
+        cached = self._known(plans)
         for plan in plans:
             for skipped in plan.skipped:
                 self._skip(skipped)
             if self.total + len(plan.sessions) > MAX_ITEMS:
                 self._skip(SkippedItem(path=plan.item.path, reason=f"over the limit of {MAX_ITEMS} sessions"))
-            elif (result := known.get(plan.item.key)) is not None:
+            elif (result := cached.get(plan.item.key)) is not None:
                 self.total, self.unchanged = self.total + 1, self.unchanged + 1
                 self.context.store.add_known(
                     self.head.batch_id, self.total, plan.item, result.model_dump_json()
@@ -70,16 +74,16 @@ class ItemUploader:
 
     def _add(self, plan: ItemPlan) -> None:
         """Add the sessions of an item: all, or none if they would exceed the limit."""
-        size = sum(len(it.opening.encode()) for it in plan.sessions)
+        size = sum(len(session.opening.encode()) for session in plan.sessions)
         if self._bytes + size > MAX_TEXT_BYTES:
             reason = f"over the limit of {MAX_TEXT_BYTES} bytes in total"
             self._skip(SkippedItem(path=plan.item.path, reason=reason))
             return
         self._bytes += size
-        for it in plan.sessions:
+        for session in plan.sessions:
             self.total += 1
-            needs = limited_needs(it, self.head.panel.for_path(it.item.path), self.head.readers)
-            self.context.store.add(self.head.batch_id, self.total, it.item, it.opening, needs=needs)
+            needs = limited_needs(session, self.head.panel.for_path(session.item.path), self.head.readers)
+            self.context.store.add(self.head.batch_id, self.total, session.item, session.opening, needs=needs)
 
     def _is_wanted(self, read: ReadItem) -> bool:
         missed = [tool.agent for tool in self.absent if tool.reviews(read.item.path)]
@@ -112,7 +116,7 @@ class ItemUploader:
         return known_results(
             self.context.archive,
             self.head.panel_sha,
-            (it.item for it in plans),
+            (plan.item for plan in plans),
             files=self.project.readable_files,
         )
 

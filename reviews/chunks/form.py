@@ -75,7 +75,7 @@ def numbered_opening(item: Item, chunk: Chunk, *, sections: Sequence[Section] = 
         [
             f"Review {json.dumps(item.path)}{_scope(item.part)}. {_MARKS}{first} {_MODEL_ANSWER}",
             fence_text(chunk.render(), f"{_info(item)} {NUMBERED}"),
-            *(f"{it.title}\n{fence_text(it.text, 'text')}" for it in sections),
+            *(f"{section.title}\n{fence_text(section.text, 'text')}" for section in sections),
         ]
     )
 
@@ -95,7 +95,7 @@ def _scope(part: ItemPart | None) -> str:
 def _info(item: Item) -> str:
     path = PurePosixPath(item.path)
     language = _LANGUAGES.get(path.suffix, path.suffix.removeprefix("."))
-    return " ".join(it for it in (language or "text", path.name) if _PLAIN_NAME.fullmatch(it))
+    return " ".join(name for name in (language or "text", path.name) if _PLAIN_NAME.fullmatch(name))
 
 
 def _changed(item: Item) -> str:

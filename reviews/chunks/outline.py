@@ -49,12 +49,14 @@ class Outline:
 
     def enclosing(self, line: int) -> list[Definition]:
         """Return the definitions around a line, outermost first."""
-        found: list[Definition] = []
+        definitions: list[Definition] = []
         level: Sequence[Definition] = self.definitions
-        while inner := next((it for it in level if it.start <= line <= it.end), None):
-            found.append(inner)
+        while inner := next(
+            (definition for definition in level if definition.start <= line <= definition.end), None
+        ):
+            definitions.append(inner)
             level = inner.children
-        return found
+        return definitions
 
     def every_definition(self) -> Iterator[Definition]:
         """Yield all definitions, outer ones before their children."""
@@ -106,8 +108,8 @@ def tree_outline(path: str, text: str) -> Outline:
     if grammar is None or parser is None:
         return Outline()
     root = parser.parse(text.encode()).root_node
-    imports = (it for it in root.children if it.type in grammar.imports)
-    lines = [line for it in imports for line in range(it.start_point[0] + 1, it.end_point[0] + 2)]
+    imports = (node for node in root.children if node.type in grammar.imports)
+    lines = [line for node in imports for line in range(node.start_point[0] + 1, node.end_point[0] + 2)]
     try:
         return Outline(tuple(_definitions(root, grammar)), tuple(lines))
     except RecursionError:  # functions in functions, some hundred deep
@@ -154,8 +156,12 @@ def _python_outline(text: str) -> Outline:
             tree = ast.parse(text)
         if tree.body and _count_ast_lines(text) != text.count("\n"):
             return Outline()  # lines are counted differently
-        imports = (it for it in tree.body if isinstance(it, ast.Import | ast.ImportFrom))
-        lines = [line for it in imports for line in range(it.lineno, (it.end_lineno or it.lineno) + 1)]
+        imports = (statement for statement in tree.body if isinstance(statement, ast.Import | ast.ImportFrom))
+        lines = [
+            line
+            for statement in imports
+            for line in range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+        ]
         return Outline(tuple(_python_definitions(tree.body)), tuple(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Outline()
@@ -169,7 +175,7 @@ def _count_ast_lines(text: str) -> int:
 def _python_definitions(body: Sequence[ast.stmt]) -> Iterator[Definition]:
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            start = min([node.lineno, *(it.lineno for it in node.decorator_list)])
+            start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             end = node.end_lineno or node.lineno
             children = tuple(_python_definitions(node.body))
             yield Definition(node.name, start, end, max(node.lineno, node.body[0].lineno - 1), children)

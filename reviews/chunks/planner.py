@@ -81,10 +81,11 @@ class SessionPlanner:
             max_bytes=left if left >= _MIN_CHUNK_BYTES else len(text) * 16 + room,
         )
         planned = self._sessions(read, split, sections, lines)
-        shown = hashlib.sha256("\0".join(it.opening for it in planned).encode()).hexdigest()
+        shown = hashlib.sha256("\0".join(session.opening for session in planned).encode()).hexdigest()
         item = item.model_copy(update={"shown": shown})
         sessions = tuple(
-            PlannedSession(it.item.model_copy(update={"shown": shown}), it.opening) for it in planned
+            PlannedSession(session.item.model_copy(update={"shown": shown}), session.opening)
+            for session in planned
         )
         return ItemPlan(item, sessions, _skipped(item, split))
 
@@ -115,7 +116,9 @@ def panel_of_part(panel: Panel, readers: Mapping[str, ReaderModel], part: ItemPa
     if part.readers is PartReaders.PROGRAMS:
         return panel.model_copy(update={"seats": program_seats(panel, readers)})
     left_out = {seat.name for seat in program_seats(panel, readers) if not _leads(seat)}
-    return panel.model_copy(update={"seats": tuple(it for it in panel.seats if it.name not in left_out)})
+    return panel.model_copy(
+        update={"seats": tuple(seat for seat in panel.seats if seat.name not in left_out)}
+    )
 
 
 def program_seats(panel: Panel, readers: Mapping[str, ReaderModel]) -> tuple[Seat, ...]:
@@ -145,17 +148,17 @@ def _widest(item: Item, lines: Sequence[str]) -> Item:
 def _fit_sections(sections: Sequence[Section], room: int) -> list[Section]:
     """Return the sections cut to the room, the first ones first."""
     kept: list[Section] = []
-    for it in sections:
-        text = it.text.encode()[: max(room - len(it.title.encode()), 0)].decode(errors="ignore")
+    for section in sections:
+        text = section.text.encode()[: max(room - len(section.title.encode()), 0)].decode(errors="ignore")
         if text.strip():
-            kept.append(Section(it.title, text))
-            room -= len(it.title.encode()) + len(text.encode())
+            kept.append(Section(section.title, text))
+            room -= len(section.title.encode()) + len(text.encode())
     return kept
 
 
 def _skipped(item: Item, split: Split) -> tuple[SkippedItem, ...]:
     reason = "the line is longer than the window of the model"
     return tuple(
-        SkippedItem(path=f"{item.path}:{format_ranges([it])}", reason=reason)
-        for it in line_ranges(split.skipped)
+        SkippedItem(path=f"{item.path}:{format_ranges([line_range])}", reason=reason)
+        for line_range in line_ranges(split.skipped)
     )

@@ -52,9 +52,11 @@ def _near_files(read: ReadItem, outline: Outline, files: Sequence[PurePosixPath]
     own, text = PurePosixPath(read.item.path), split_lines(read.text)
     imports = (text[number - 1] for number in outline.imports if number <= len(text))
     imported = {word for line in imports for word in _WORD.findall(line)}
-    others = [it for it in files if it != own]
-    yield from (str(it) for it in others if _module_name(it) in imported)
-    yield from (str(it) for it in others if it.parent == own.parent and _module_name(it) not in imported)
+    others = [path for path in files if path != own]
+    yield from (str(path) for path in others if _module_name(path) in imported)
+    yield from (
+        str(path) for path in others if path.parent == own.parent and _module_name(path) not in imported
+    )
 
 
 def _module_name(path: PurePosixPath) -> str:
@@ -62,10 +64,10 @@ def _module_name(path: PurePosixPath) -> str:
 
 
 def _symbols(definitions: Sequence[Definition]) -> Iterator[str]:
-    for it in definitions:
-        if it.name:
-            yield it.name
-            yield from (f"{it.name}.{child.name}" for child in it.children if child.name)
+    for definition in definitions:
+        if definition.name:
+            yield definition.name
+            yield from (f"{definition.name}.{child.name}" for child in definition.children if child.name)
 
 
 #: Files with rules in the root of a project.
@@ -93,18 +95,18 @@ class Project:
 
     def sections(self, read: ReadItem, outline: Outline) -> list[Section]:
         """Return the context of an item, the most important first."""
-        found = [
+        sections = [
             Section("Rules of the panel:", self.panel.rules_for(read.item.path)),
             *(Section(f"Rules of the project ({name}):", text) for name, text in self._rules.items()),
         ]
         if read.item.changed is not None:
-            found.insert(
+            sections.insert(
                 1, Section("Lines elsewhere that name the changed functions:", self._callers(read, outline))
             )
         alike = self._paths.get(PurePosixPath(read.item.path).suffix, ())
         near = project_map(read, outline, alike, outline_of_file=self._outline_of_file)
-        found.append(Section("Files near this one, with their functions and classes:", near))
-        return [it for it in found if it.text.strip()]
+        sections.append(Section("Files near this one, with their functions and classes:", near))
+        return [section for section in sections if section.text.strip()]
 
     def _outline_of_file(self, path: str) -> Outline:
         if path not in self._outlines:
@@ -129,23 +131,23 @@ class Project:
         """Texts of the files that models may read, by path, as far as the limits allow; empty without `read_files`."""
         if not self.panel.read_files:
             return {}
-        found: dict[str, str] = {}
+        files: dict[str, str] = {}
         left = MAX_READABLE_BYTES
         for path, text in self._texts.items():
             left -= len(text.encode())
-            if left < 0 or len(found) == MAX_READABLE_FILES:
+            if left < 0 or len(files) == MAX_READABLE_FILES:
                 break
             if text:
-                found[path] = text
-        return found
+                files[path] = text
+        return files
 
     @cached_property
     def _paths(self) -> dict[str, list[PurePosixPath]]:
         """Paths of the source files by their suffix, sorted."""
-        found: dict[str, list[PurePosixPath]] = {}
+        by_suffix: dict[str, list[PurePosixPath]] = {}
         for path in map(PurePosixPath, sorted(self._texts)):
-            found.setdefault(path.suffix, []).append(path)
-        return found
+            by_suffix.setdefault(path.suffix, []).append(path)
+        return by_suffix
 
     @cached_property
     def _sources(self) -> dict[str, list[str]]:
@@ -156,21 +158,21 @@ class Project:
         """Texts of the source files by path, as far as the limits allow; empty for a file that is no text."""
         if self.folder is None:
             return {}
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         left = MAX_SEARCHED_BYTES
         with SandboxedFolder(self.folder) as root:
             for path in _source_paths(root, _ignored(self.folder)):
                 text = _read(root, path)
                 left -= len(text)
-                if len(found) >= MAX_SEARCHED_FILES or left < 0:
+                if len(texts) >= MAX_SEARCHED_FILES or left < 0:
                     break
-                found[path] = text
-        return found
+                texts[path] = text
+        return texts
 
     def _callers(self, read: ReadItem, outline: Outline) -> str:
         names = list(dict.fromkeys(_changed_names(read.item.changed or (), outline)))
         suffix = PurePosixPath(read.item.path).suffix
-        found: list[str] = []
+        callers: list[str] = []
         for name in names:
             call = re.compile(rf"(?<!def )(?<!class )\b{re.escape(name)}\b")
             hits = (
@@ -180,17 +182,21 @@ class Project:
                 for number, line in enumerate(lines, start=1)
                 if name in line and call.search(line)
             )
-            found += [hit for hit, _ in zip(hits, range(MAX_CALLERS_OF_ONE), strict=False)]
-        return "\n".join(found[:MAX_CALLERS])
+            callers += [hit for hit, _ in zip(hits, range(MAX_CALLERS_OF_ONE), strict=False)]
+        return "\n".join(callers[:MAX_CALLERS])
 
 
 def _changed_names(changed: Iterable[tuple[int, int]], outline: Outline) -> Iterator[str]:
     """Yield the names of functions and classes with changed lines, except names that begin and end with `__`."""
     ranges = list(changed)
-    for it in outline.every_definition():
-        is_changed = any(first <= it.end and it.start <= last for first, last in ranges)
-        if is_changed and it.name and not (it.name.startswith("__") and it.name.endswith("__")):
-            yield it.name
+    for definition in outline.every_definition():
+        is_changed = any(first <= definition.end and definition.start <= last for first, last in ranges)
+        if (
+            is_changed
+            and definition.name
+            and not (definition.name.startswith("__") and definition.name.endswith("__"))
+        ):
+            yield definition.name
 
 
 def _source_paths(root: SandboxedFolder, ignored: frozenset[str]) -> Iterator[str]:
@@ -199,7 +205,7 @@ def _source_paths(root: SandboxedFolder, ignored: frozenset[str]) -> Iterator[st
         is_ignored = (f"{entry.path}/" if entry.is_folder else entry.path) in ignored
         return "" if is_ignored or name.startswith(".") or name in SKIPPED_FOLDERS else None
 
-    return (it for it in root.walk("", leave_out=leave_out) if not isinstance(it, SkippedItem))
+    return (path for path in root.walk("", leave_out=leave_out) if not isinstance(path, SkippedItem))
 
 
 def _ignored(folder: Path) -> frozenset[str]:

@@ -121,17 +121,17 @@ class _Splitter:
     def _spans(self, definitions: Sequence[Definition], start: int, end: int, room: int) -> Iterator[range]:
         """Yield ranges from `start` to `end`: definitions, split into their children if too long, and gaps."""
         at = start
-        for it in definitions:
-            if it.start < at or it.end > end:
+        for definition in definitions:
+            if definition.start < at or definition.end > end:
                 continue  # on a line with another one
-            if it.start > at:
-                yield range(at, it.start)
-            stop = it.end + 1
+            if definition.start > at:
+                yield range(at, definition.start)
+            stop = definition.end + 1
             while stop <= end and not self._lines[stop - 1].strip():
                 stop += 1
-            whole = range(it.start, stop)
-            if it.children and self._cost(whole) > room:
-                yield from self._spans(it.children, it.start, stop - 1, room)
+            whole = range(definition.start, stop)
+            if definition.children and self._cost(whole) > room:
+                yield from self._spans(definition.children, definition.start, stop - 1, room)
             else:
                 yield whole
             at = stop
@@ -146,7 +146,9 @@ class _Splitter:
             count += 1
         if count == len(numbers):
             return count
-        blank = (it for it in range(count, count // 2, -1) if not self._lines[numbers[it] - 1].strip())
+        blank = (
+            index for index in range(count, count // 2, -1) if not self._lines[numbers[index] - 1].strip()
+        )
         return next(blank, count)
 
     def _pack(self, pieces: Iterable[list[int]], room: int) -> Iterator[list[int]]:
@@ -195,7 +197,7 @@ class _Splitter:
     def _ignores_above(self, line: int) -> Iterator[int]:
         """Yield the lines with nothing but an ignore comment directly above a line: they cover it."""
         above = line - 1
-        while above >= 1 and (found := read_ignore(self._lines[above - 1])) and found.is_alone:
+        while above >= 1 and (ignore := read_ignore(self._lines[above - 1])) and ignore.is_alone:
             yield above
             above -= 1
 

@@ -54,10 +54,10 @@ class Destinations:
     def changes_to(self, newer: Destinations) -> list[str]:
         """Return the differences of newer destinations: `added team`, `removed mail`, `changed chat`."""
         names = sorted({*self._entries, *newer._entries})
-        found = {name: (self._entries.get(name), newer._entries.get(name)) for name in names}
+        versions = {name: (self._entries.get(name), newer._entries.get(name)) for name in names}
         return [
             f"{'added' if old is None else 'removed' if new is None else 'changed'} {name}"
-            for name, (old, new) in found.items()
+            for name, (old, new) in versions.items()
             if old != new
         ]
 
@@ -109,9 +109,9 @@ class Destinations:
         """
         for name, entry in self._entries.items():
             if isinstance(entry, FolderEntry):
-                place = next(it for it in (entry.folder, *entry.folder.parents) if it.exists())
-                if not (place.is_dir() and os.access(place, os.W_OK | os.X_OK)):
-                    yield f"[{name}] folder: {place} is not writable"
+                folder = next(path for path in (entry.folder, *entry.folder.parents) if path.exists())
+                if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+                    yield f"[{name}] folder: {folder} is not writable"
             for variable in entry.variables:
                 if not self._getenv(variable):
                     yield f"[{name}]: environment variable {variable} is not set"

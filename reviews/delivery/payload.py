@@ -47,7 +47,7 @@ def plain_name(name: str) -> str:
 def has_changes(run: ReviewRun) -> bool:
     """Return whether there is a change to report: a new or gone finding, or a run that did not complete."""
     changed = (FindingStatus.NEW, FindingStatus.GONE)
-    return run.state is not RunState.COMPLETED or any(it.status in changed for it in run.findings)
+    return run.state is not RunState.COMPLETED or any(finding.status in changed for finding in run.findings)
 
 
 def summary_text(run: ReviewRun) -> str:
@@ -56,12 +56,14 @@ def summary_text(run: ReviewRun) -> str:
     if run.summary:
         lines += [run.summary, ""]
     ordered = by_weight(run.open_findings)
-    for it in ordered[:MAX_LISTED_FINDINGS]:
-        status = f" ({it.status.value})" if it.status else ""
-        lines.append(f"- {it.place}: {it.severity.value} {it.rule}: {one_line(it.message)}{status}")
+    for finding in ordered[:MAX_LISTED_FINDINGS]:
+        status = f" ({finding.status.value})" if finding.status else ""
+        lines.append(
+            f"- {finding.place}: {finding.severity.value} {finding.rule}: {one_line(finding.message)}{status}"
+        )
     if len(ordered) > MAX_LISTED_FINDINGS:
         lines.append(f"- and {len(ordered) - MAX_LISTED_FINDINGS} more")
-    failed = sum(it.state is ItemState.FAILED for it in run.results)
+    failed = sum(result.state is ItemState.FAILED for result in run.results)
     if failed:
         lines += ["", f"{failed} of {len(run.results)} items could not be reviewed."]
     return "\n".join(lines).rstrip() + "\n"
@@ -84,12 +86,14 @@ def summary_json(run: ReviewRun) -> bytes:
         "revision": run.revision,
         "headline": headline(run),
         "summary": run.summary,
-        "items": Counter(it.state.value for it in run.results),
+        "items": Counter(result.state.value for result in run.results),
         "skipped": len(run.skipped),
         "open": count_by_severity(run.open_findings),
         "usage": run.usage.model_dump(mode="json"),
     }
-    listed = [it for it in by_weight(run.findings) if it.status is not FindingStatus.SUPPRESSED]
+    listed = [
+        finding for finding in by_weight(run.findings) if finding.status is not FindingStatus.SUPPRESSED
+    ]
     room, kept = MAX_JSON_BYTES - len(json.dumps(fields)) - 100, list[dict[str, Any]]()
     for finding in listed:
         data = finding.model_dump(mode="json") | {"fingerprint": finding.fingerprint}
@@ -102,4 +106,4 @@ def summary_json(run: ReviewRun) -> bytes:
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings in the order of their severity, most severe first, then of their place."""
-    return sorted(findings, key=lambda it: (-it.severity.rank, it.path, it.start_line))
+    return sorted(findings, key=lambda finding: (-finding.severity.rank, finding.path, finding.start_line))

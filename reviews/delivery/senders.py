@@ -74,10 +74,10 @@ def _write_whole(target: Path, payload: ReportPayload) -> None:
 
 def _delete_old(folder: Path, *, keep: int) -> None:
     """Delete all but the newest `keep` runs (their names begin with the time), and files of lost workers."""
-    folders = sorted(it for it in folder.iterdir() if it.is_dir())
-    begun = [it for it in folders if it.name.startswith(_TEMP_PREFIX)]
-    left_behind = [it for it in begun if it.stat().st_mtime < time.time() - _ABANDONED_S]
-    for old in (*[it for it in folders if it not in begun][:-keep], *left_behind):
+    folders = sorted(path for path in folder.iterdir() if path.is_dir())
+    begun = [path for path in folders if path.name.startswith(_TEMP_PREFIX)]
+    left_behind = [path for path in begun if path.stat().st_mtime < time.time() - _ABANDONED_S]
+    for old in (*[path for path in folders if path not in begun][:-keep], *left_behind):
         shutil.rmtree(old, ignore_errors=True)
 
 

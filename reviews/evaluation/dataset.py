@@ -35,24 +35,24 @@ class LoadedDataset:
     defects: tuple[PlacedDefect, ...]
 
 
-def read_dataset(place: Path, *, chosen: DefectSet | None = None) -> LoadedDataset:
+def read_dataset(path: Path, *, chosen: DefectSet | None = None) -> LoadedDataset:
     """Return a data set.
 
     Args:
-        place: Its folder, or its file.
+        path: Its folder, or its file.
         chosen: Only the files of this set; None: all.
 
     Raises:
         InvalidInput: The file cannot be read or breaks a rule, or a defect is not in its file.
     """
-    file = place / FILE_NAME if place.is_dir() else place
+    file = path / FILE_NAME if path.is_dir() else path
     dataset = _parse(file).of_set(chosen)
     if not dataset.files:
         raise InvalidInput("set", str(chosen), f"must have files in {file}")
     root = file.parent / dataset.folder
     with SandboxedFolder(root) as folder:
-        texts = {it.path: _text(folder, it.path) for it in dataset.files}
-    defects = (defect for it in dataset.files for defect in place_defects(it, texts[it.path]))
+        texts = {entry.path: _text(folder, entry.path) for entry in dataset.files}
+    defects = (defect for entry in dataset.files for defect in place_defects(entry, texts[entry.path]))
     return LoadedDataset(dataset, root, tuple(defects))
 
 
@@ -76,7 +76,7 @@ def request_for_dataset(loaded: LoadedDataset, **how: Unpack[HowToEvaluate]) -> 
         InvalidInput: The panel does not exist, or an agent is unknown.
     """
     panel = resolve_panel(how.get("panel", "code"), how.get("model"), None, known_agents=frozenset())
-    chosen = FileSelection(paths=[it.path for it in loaded.dataset.files])
+    chosen = FileSelection(paths=[file.path for file in loaded.dataset.files])
     return ReviewRequest(
         root_name=loaded.dataset.name,
         root=root_identity(loaded.root),

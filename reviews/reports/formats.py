@@ -90,7 +90,7 @@ def to_rdjson(run: ReviewRun) -> str:
 
     result = {
         "source": {"name": f"symposia review ({run.panel})"},
-        "diagnostics": [_diagnostic(it) for it in run.open_findings],
+        "diagnostics": [_diagnostic(finding) for finding in run.open_findings],
     }
     return json_text(result, indent=1) + "\n"
 
@@ -120,7 +120,7 @@ def to_jsonl(run: ReviewRun) -> str:
     """
     from ...models.text.redact import json_text
 
-    return "".join(f"{json_text(it)}\n" for it in _objects(run))
+    return "".join(f"{json_text(entry)}\n" for entry in _objects(run))
 
 
 def _objects(run: ReviewRun) -> Iterator[dict[str, Any]]:
@@ -178,7 +178,10 @@ ALIGNMENT = ReportFormat(
 
 #: Name for all formats.
 ALL = "all"
-_FORMATS = {it.name: it for it in (MARKDOWN, HTML, SARIF, JUNIT, RDJSON, JSONL, ALIGNMENT)}
+_FORMATS = {
+    report_format.name: report_format
+    for report_format in (MARKDOWN, HTML, SARIF, JUNIT, RDJSON, JSONL, ALIGNMENT)
+}
 
 
 def formats() -> tuple[ReportFormat, ...]:
@@ -213,7 +216,7 @@ def add_format(report: ReportFormat) -> None:
     """
     if report.name == ALL or report.name in _FORMATS:
         raise ValueError(f"report format {report.name!r} is registered already")
-    if report.file_name in {it.file_name for it in formats()}:
+    if report.file_name in {report_format.file_name for report_format in formats()}:
         raise ValueError(f"another report format has the file name {report.file_name!r}")
     if (report.render is None) is (report.render_sessions is None):
         raise ValueError(f"report format {report.name!r} must have either render or render_sessions")
@@ -229,7 +232,9 @@ def render(run: ReviewRun, report: ReportFormat) -> str:
     from ...models.errors import InvalidInput
 
     if report.render is None:
-        names = ", ".join(it.name for it in formats() if it.render is not None)
+        names = ", ".join(
+            report_format.name for report_format in formats() if report_format.render is not None
+        )
         raise InvalidInput(
             "format", report.name, f"must be one of {names}: {report.name} is one file per session"
         )

@@ -78,30 +78,34 @@ class Facets:
     @property
     def severities(self) -> Sequence[Option]:
         """Return the severities of the findings, most severe first."""
-        found = {it.severity for it in self._findings}
-        return [Option(f"at-{it.value}", it.value) for it in reversed(Severity) if it in found]
+        present = {finding.severity for finding in self._findings}
+        return [
+            Option(f"at-{severity.value}", severity.value)
+            for severity in reversed(Severity)
+            if severity in present
+        ]
 
     @property
     def statuses(self) -> Sequence[Option]:
         """Return the statuses of the findings."""
-        found = {it.status for it in self._findings}
-        return [Option(_STATUS_CLASSES[it], STATUSES[it]) for it in STATUSES if it in found]
+        present = {finding.status for finding in self._findings}
+        return [Option(_STATUS_CLASSES[status], STATUSES[status]) for status in STATUSES if status in present]
 
     @property
     def group_headings(self) -> Iterator[Heading]:
         """Yield the headings of the groups by severity and by rule."""
         for severity in reversed(Severity):
-            found = [it for it in self._findings if it.severity is severity]
-            if found:
-                yield self._heading("severity", severity.value, found)
+            findings = [finding for finding in self._findings if finding.severity is severity]
+            if findings:
+                yield self._heading("severity", severity.value, findings)
         for name in dict.fromkeys(self._rules.values()):
-            found = [it for it in self._findings if self._rules[it.rule] == name]
-            text = "Other rules" if name == _OTHER_RULES else found[0].rule
-            yield self._heading("rule", text, found, only=name)
+            findings = [finding for finding in self._findings if self._rules[finding.rule] == name]
+            text = "Other rules" if name == _OTHER_RULES else findings[0].rule
+            yield self._heading("rule", text, findings, only=name)
 
-    def file_heading(self, path: str, found: Sequence[Finding]) -> Heading:
+    def file_heading(self, path: str, findings: Sequence[Finding]) -> Heading:
         """Return the heading of a file."""
-        return self._heading("file", path, found)
+        return self._heading("file", path, findings)
 
     def classes(self, finding: Finding) -> str:
         """Return the classes of a finding."""
@@ -109,7 +113,7 @@ class Facets:
 
     @cached_property
     def _findings(self) -> Sequence[Finding]:
-        return [it for _, found in self.report.open_by_path for it in found]
+        return [finding for _, findings in self.report.open_by_path for finding in findings]
 
     @cached_property
     def _paths(self) -> Mapping[str, str]:
@@ -117,12 +121,14 @@ class Facets:
 
     @cached_property
     def _reviewers(self) -> Mapping[str, str]:
-        return _numbered((agent for it in self._findings for agent in it.agents), "w", MAX_REVIEWERS)
+        return _numbered(
+            (agent for finding in self._findings for agent in finding.agents), "w", MAX_REVIEWERS
+        )
 
     @cached_property
     def _rules(self) -> Mapping[str, str]:
-        worst = sorted(self._findings, key=lambda it: (-it.severity.rank, it.rule))
-        named = _numbered((it.rule for it in worst), "r", MAX_RULES)
+        worst = sorted(self._findings, key=lambda finding: (-finding.severity.rank, finding.rule))
+        named = _numbered((finding.rule for finding in worst), "r", MAX_RULES)
         return {rule: name or _OTHER_RULES for rule, name in named.items()}
 
     def _classes(self, finding: Finding) -> Iterator[str]:
@@ -131,11 +137,13 @@ class Facets:
         named = [self._paths[finding.path], self._rules[finding.rule]]
         yield from filter(None, (*named, *(self._reviewers[agent] for agent in finding.agents)))
 
-    def _heading(self, kind: str, text: str, found: Sequence[Finding], *, only: str = "") -> Heading:
+    def _heading(self, kind: str, text: str, findings: Sequence[Finding], *, only: str = "") -> Heading:
         """Return a heading; `only`: its class among those of rules, which decides its place."""
         rules = set(self._rules.values()) - {only} if only else set[str]()
-        names = dict.fromkeys(name for it in found for name in self._classes(it) if name not in rules)
-        return Heading(kind, text, len(found), " ".join(names))
+        names = dict.fromkeys(
+            name for finding in findings for name in self._classes(finding) if name not in rules
+        )
+        return Heading(kind, text, len(findings), " ".join(names))
 
 
 _OTHER_RULES = "r-other"
@@ -155,9 +163,9 @@ def facet_rules() -> str:
 
 
 def _rules() -> Iterator[str]:
-    severities = [it.value for it in reversed(Severity)]
+    severities = [severity.value for severity in reversed(Severity)]
     for number, severity in enumerate(severities, 1):
-        at_least = ", ".join(f".{it}" for it in severities[:number])
+        at_least = ", ".join(f".{value}" for value in severities[:number])
         yield _hide(f"at-{severity}", at_least)
         yield f".page:has(.by-severity:checked) .list > .{severity} {{ order: {number}; }}"
     for name in _STATUS_CLASSES.values():
@@ -188,7 +196,7 @@ def content_policy() -> str:
 
 @cache
 def _template() -> Template:
-    known = {
+    template_globals = {
         # It applies even if the page contains injected content.
         "policy": content_policy(),
         "style": _style(),
@@ -199,7 +207,7 @@ def _template() -> Template:
         "diff": replacement_diff,
         "verified": verification_text,
     }
-    return page_environment().from_string(_read("page.html.jinja"), globals=known)
+    return page_environment().from_string(_read("page.html.jinja"), globals=template_globals)
 
 
 @cache

@@ -22,37 +22,37 @@ _INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def to_junit(run: ReviewRun) -> str:
     """Return the report of a run."""
-    found: dict[str, list[Finding]] = defaultdict(list)
+    by_path: dict[str, list[Finding]] = defaultdict(list)
     for finding in run.findings:
         if finding.status != FindingStatus.GONE:
-            found[finding.path].append(finding)
+            by_path[finding.path].append(finding)
     report = JUnitXml(_clean(f"{run.panel} on {run.root_name}"))
     # Not `add_testsuite`, which merges suites of one name and takes quadratic time.
-    report.extend(_suite(it, found[it.item.path]) for it in run.results)  # type: ignore[no-untyped-call]
-    report.extend(_skipped(it.path, it.reason) for it in run.skipped)  # type: ignore[no-untyped-call]
+    report.extend(_suite(result, by_path[result.item.path]) for result in run.results)  # type: ignore[no-untyped-call]
+    report.extend(_skipped(item.path, item.reason) for item in run.skipped)  # type: ignore[no-untyped-call]
     report.update_statistics()  # type: ignore[no-untyped-call]
     output = BytesIO()
     report.write(output)
     return output.getvalue().decode() + "\n"
 
 
-def _suite(result: ItemResult, found: list[Finding]) -> TestSuite:
+def _suite(result: ItemResult, findings: list[Finding]) -> TestSuite:
     suite = TestSuite(_clean(result.item.path))
-    suite.extend(_cases(result, found))  # type: ignore[no-untyped-call]
+    suite.extend(_cases(result, findings))  # type: ignore[no-untyped-call]
     if result.summary:
         suite.append(SystemOut(_clean(result.summary)))  # type: ignore[no-untyped-call]
     return suite
 
 
-def _cases(result: ItemResult, found: list[Finding]) -> Iterator[TestCase]:
+def _cases(result: ItemResult, findings: list[Finding]) -> Iterator[TestCase]:
     path = result.item.path
-    for finding in found:
+    for finding in findings:
         yield _case(path, f"{finding.rule} at {finding.place}", _outcome(finding))
     if result.state is ItemState.FAILED:
         yield _case(path, "review", Error(_clean(result.error or "failed")))
     elif result.state in (ItemState.CANCELLED, ItemState.WAITING, ItemState.RUNNING):
         yield _case(path, "review", Skipped(result.state.value))
-    elif not found:
+    elif not findings:
         yield _case(path, "review")
 
 

@@ -48,14 +48,15 @@ def _lines(report: ReportModel) -> Iterator[str]:
     yield ""
     if not report.open_by_path:
         yield from ("No open findings.", "")
-    for path, found in report.open_by_path:
+    for path, findings in report.open_by_path:
         yield from (f"### {code_span(path)}", "")
-        for finding in found:
+        for finding in findings:
             yield from _finding(report.run, finding)
         yield ""
-    yield from _section("Gone", [_line(it) for it in report.gone])
+    yield from _section("Gone", [_line(finding) for finding in report.gone])
     yield from _section(
-        "Suppressed", [f"{_line(it)} (by {escape_text(it.suppressed_by)})" for it in report.suppressed]
+        "Suppressed",
+        [f"{_line(finding)} (by {escape_text(finding.suppressed_by)})" for finding in report.suppressed],
     )
     yield from _section(
         "Not reviewed", [f"- {code_span(path)}: {escape_text(why)}" for path, why in report.unreviewed]
@@ -65,8 +66,8 @@ def _lines(report: ReportModel) -> Iterator[str]:
     )
     if report.remarks:
         yield from ("## Remarks", "")
-        for paths, said in report.remarks:
-            yield from (f"### {code_span(paths[0])}{more_suffix(paths)}", "", *_quoted(said), "")
+        for paths, text in report.remarks:
+            yield from (f"### {code_span(paths[0])}{more_suffix(paths)}", "", *_quoted(text), "")
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -87,14 +88,16 @@ def _finding(run: ReviewRun, finding: Finding) -> Iterator[str]:
     yield f"- **{finding.severity.value}**, {_place(run, finding)}{code_span(finding.rule)}: {escape_text(finding.message)} ({escape_text(finding_details(finding))})"
     lines = excerpt_lines(finding)
     width = len(str(lines[-1].number)) if lines else 0
-    yield from _block(f"{'>' if it.is_flagged else ' '} {it.number:{width}} | {it.text}" for it in lines)
+    yield from _block(
+        f"{'>' if line.is_flagged else ' '} {line.number:{width}} | {line.text}" for line in lines
+    )
     if finding.why:
         yield f"  - Why: {escape_text(finding.why)}"
     if "\n" in finding.suggestion:
         yield from _block(finding.suggestion.split("\n"))
     elif finding.suggestion:
         yield f"  - {escape_text(finding.suggestion)}"
-    yield from _block((f"{it.sign}{it.text}" for it in replacement_diff(finding)), language="diff")
+    yield from _block((f"{line.sign}{line.text}" for line in replacement_diff(finding)), language="diff")
     if verified := verification_text(finding):
         yield f"  - {escape_text(verified)}"
 
@@ -103,8 +106,8 @@ def _place(run: ReviewRun, finding: Finding) -> str:
     """Return the lines of a finding, with a link to them if the code host is known."""
     where = lines_of(finding)
     link = line_link_of(run, finding)
-    words = f"line {where}" if where else "whole file" if link else ""
-    return f"[{words}](<{link}>), " if link else f"{words}, " if words else ""
+    label = f"line {where}" if where else "whole file" if link else ""
+    return f"[{label}](<{link}>), " if link else f"{label}, " if label else ""
 
 
 def _block(content: Iterable[str], *, language: str = "") -> Iterator[str]:
@@ -114,7 +117,7 @@ def _block(content: Iterable[str], *, language: str = "") -> Iterator[str]:
         return
     fence = "`" * max(3, 1 + max(map(_longest_ticks, lines)))
     yield ""
-    yield from (f"  {it}".rstrip() for it in (fence + language, *lines, fence))
+    yield from (f"  {line}".rstrip() for line in (fence + language, *lines, fence))
     yield ""
 
 
@@ -122,14 +125,14 @@ def _line(finding: Finding) -> str:
     return f"- {code_span(finding.place)} {code_span(finding.rule)}: {escape_text(finding.message)}"
 
 
-def _quoted(said: str) -> Iterator[str]:
-    for line in said.split("\n"):
+def _quoted(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
         yield f"> {escape_text(line)}".rstrip()
 
 
-def escape_text(said: str) -> str:
+def escape_text(text: str) -> str:
     """Return text escaped so that Markdown shows it unchanged, in one line; `code` stays code."""
-    parts = _SPAN.split(" ".join(said.split()))
+    parts = _SPAN.split(" ".join(text.split()))
     shown = "".join(part if number % 2 else _escaped(part) for number, part in enumerate(parts))
     return _BEGINNING.sub(_escaped_beginning, shown)
 
@@ -145,13 +148,13 @@ def _escaped_beginning(match: re.Match[str]) -> str:
     return f"{match[0]}\\" if match[0].isdecimal() else f"\\{match[0]}"
 
 
-def code_span(said: str) -> str:
+def code_span(text: str) -> str:
     """Return a code span of any text, in one line."""
-    line = " ".join(said.split()) or " "
+    line = " ".join(text.split()) or " "
     ticks = "`" * (_longest_ticks(line) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{ticks}{pad}{line}{pad}{ticks}"
 
 
-def _longest_ticks(said: str) -> int:
-    return max((len(it) for it in _TICKS.findall(said)), default=0)
+def _longest_ticks(text: str) -> int:
+    return max((len(ticks) for ticks in _TICKS.findall(text)), default=0)

@@ -46,7 +46,7 @@ class DiffLine(NamedTuple):
 def visible_line(text: str) -> str:
     """Return one line of a file without its line end; hidden characters become `<U+XXXX>`."""
     line = text.rstrip("\r\n").replace("\n", " ")
-    return _HIDDEN.sub(lambda it: f"<U+{ord(it[0]):04X}>", line)
+    return _HIDDEN.sub(lambda match: f"<U+{ord(match[0]):04X}>", line)
 
 
 def excerpt_lines(finding: Finding) -> tuple[ExcerptLine, ...]:
@@ -68,7 +68,7 @@ def replacement_diff(finding: Finding) -> tuple[DiffLine, ...]:
     if finding.replacement is None or not finding.start_line:
         return ()
     new = [visible_line(line) for line in finding.replacement.split("\n")] if finding.replacement else []
-    old = [it.text for it in excerpt_lines(finding) if it.is_flagged]
+    old = [line.text for line in excerpt_lines(finding) if line.is_flagged]
     if len(old) <= finding.end_line - finding.start_line:
         return tuple(DiffLine("+", line) for line in new)
     return tuple(_diff(old, new))
@@ -118,7 +118,9 @@ class ReportModel:
     def facts(self) -> tuple[tuple[str, str], ...]:
         """Return facts of the run, by name."""
         run = self.run
-        states = Counter("reviewed" if it.state is ItemState.DONE else it.state.value for it in run.results)
+        states = Counter(
+            "reviewed" if result.state is ItemState.DONE else result.state.value for result in run.results
+        )
         states.update({"skipped": len(run.skipped)} if run.skipped else {})
         facts = [
             ("State", run.state.value),
@@ -144,16 +146,16 @@ class ReportModel:
 
         Empty without findings.
         """
-        statuses = [it for it in STATUSES if any(one.status == it for one in self.run.findings)]
+        statuses = [status for status in STATUSES if any(one.status == status for one in self.run.findings)]
         if not statuses:
             return ()
-        counted = Counter((it.severity, it.status) for it in self.run.findings)
+        counted = Counter((finding.severity, finding.status) for finding in self.run.findings)
         rows = [
             (severity.value, *(str(counted[severity, status]) for status in statuses))
             for severity in reversed(Severity)
             if any(counted[severity, status] for status in statuses)
         ]
-        return (("severity", *(STATUSES[it] for it in statuses)), *rows)
+        return (("severity", *(STATUSES[status] for status in statuses)), *rows)
 
     @cached_property
     def open_by_path(self) -> tuple[tuple[str, tuple[Finding, ...]], ...]:
@@ -161,7 +163,9 @@ class ReportModel:
         groups: dict[str, list[Finding]] = {}
         for finding in self.run.open_findings:
             groups.setdefault(finding.path, []).append(finding)
-        worst = {path: max(it.severity.rank for it in found) for path, found in groups.items()}
+        worst = {
+            path: max(finding.severity.rank for finding in findings) for path, findings in groups.items()
+        }
         return tuple(
             (path, tuple(sorted(groups[path], key=place_key)))
             for path in sorted(groups, key=lambda path: (-worst[path], path))
@@ -170,12 +174,12 @@ class ReportModel:
     @cached_property
     def gone(self) -> tuple[Finding, ...]:
         """Return the findings of the previous run that are gone."""
-        return tuple(it for it in self.run.findings if it.status == FindingStatus.GONE)
+        return tuple(finding for finding in self.run.findings if finding.status == FindingStatus.GONE)
 
     @cached_property
     def suppressed(self) -> tuple[Finding, ...]:
         """Return the findings that the baseline or a comment suppresses."""
-        return tuple(it for it in self.run.findings if it.status == FindingStatus.SUPPRESSED)
+        return tuple(finding for finding in self.run.findings if finding.status == FindingStatus.SUPPRESSED)
 
     @cached_property
     def unreviewed(self) -> tuple[tuple[str, str], ...]:
@@ -185,16 +189,16 @@ class ReportModel:
     @cached_property
     def dropped(self) -> tuple[tuple[str, int], ...]:
         """Return the paths of items with dropped findings, and their number."""
-        return tuple((it.item.path, it.dropped) for it in self.run.results if it.dropped)
+        return tuple((result.item.path, result.dropped) for result in self.run.results if result.dropped)
 
     @cached_property
     def remarks(self) -> tuple[tuple[tuple[str, ...], str], ...]:
         """Return remarks about whole items, each with the paths of all its items."""
-        said: dict[str, list[str]] = {}
-        for it in self.run.results:
-            if it.summary:
-                said.setdefault(it.summary, []).append(it.item.path)
-        return tuple((tuple(paths), words) for words, paths in said.items())
+        paths_by_summary: dict[str, list[str]] = {}
+        for result in self.run.results:
+            if result.summary:
+                paths_by_summary.setdefault(result.summary, []).append(result.item.path)
+        return tuple((tuple(paths), summary) for summary, paths in paths_by_summary.items())
 
 
 def line_link_of(run: ReviewRun, finding: Finding) -> str:
@@ -218,8 +222,8 @@ def verification_text(finding: Finding) -> str:
     if finding.verification is None:
         return ""
     verdict = {VerifiedAs.KEPT: "Confirmed", VerifiedAs.LOWERED: "Severity lowered"}
-    words = f"{verdict[finding.verification.verdict]} by {finding.verification.agent}"
-    return f"{words}: {finding.verification.reason}" if finding.verification.reason else f"{words}."
+    text = f"{verdict[finding.verification.verdict]} by {finding.verification.agent}"
+    return f"{text}: {finding.verification.reason}" if finding.verification.reason else f"{text}."
 
 
 def finding_details(finding: Finding) -> str:
@@ -240,10 +244,13 @@ def more_suffix(paths: Sequence[str]) -> str:
 
 
 def _unreviewed_items(results: Iterable[ItemResult], run: ReviewRun) -> Iterator[tuple[str, str]]:
-    for it in results:
-        if it.state in _UNREVIEWED:
-            yield it.item.path, f"{_UNREVIEWED[it.state]}: {it.error}" if it.error else _UNREVIEWED[it.state]
-    skipped: Sequence[tuple[str, str]] = [(it.path, it.reason) for it in run.skipped]
+    for result in results:
+        if result.state in _UNREVIEWED:
+            yield (
+                result.item.path,
+                f"{_UNREVIEWED[result.state]}: {result.error}" if result.error else _UNREVIEWED[result.state],
+            )
+    skipped: Sequence[tuple[str, str]] = [(item.path, item.reason) for item in run.skipped]
     yield from skipped[:MAX_SKIPPED]
     if len(skipped) > MAX_SKIPPED:
         yield "...", f"and {len(skipped) - MAX_SKIPPED} more"

@@ -35,9 +35,9 @@ _PROBLEMS = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 def sarif_rule_of(rule: str, findings: Sequence[Finding]) -> dict[str, Any]:
     """Return a rule; `findings`: all of this rule, at least one."""
-    worst = max(findings, key=lambda it: (it.severity.rank, it.confidence))
+    worst = max(findings, key=lambda finding: (finding.severity.rank, finding.confidence))
     message = without_links(one_line(worst.message))
-    advice = next((it.suggestion for it in findings if it.suggestion), "")
+    advice = next((finding.suggestion for finding in findings if finding.suggestion), "")
     text = "\n\n".join(filter(None, (worst.message, worst.why, advice)))
     return SarifRule(
         rule_id=rule,
@@ -57,8 +57,8 @@ def without_links(text: str) -> str:
 
 
 def _rule_properties(rule: str, findings: Sequence[Finding], worst: Finding) -> dict[str, Any]:
-    names = {rule, *(alias for it in findings for alias in it.aliases)}
-    least_certain = min(it.confidence for it in findings)
+    names = {rule, *(alias for finding in findings for alias in finding.aliases)}
+    least_certain = min(finding.confidence for finding in findings)
     properties: dict[str, Any] = {
         "precision": next(word for least, word in _PRECISIONS if least_certain >= least),
         "problem.severity": _PROBLEMS[worst.severity.sarif_level],
@@ -80,9 +80,9 @@ _CODE_SCANNING_FINGERPRINT = "primaryLocationLineHash"
 
 def to_sarif(run: ReviewRun) -> str:
     """Return the report of a run."""
-    found = [it for it in run.findings if it.status != FindingStatus.GONE]
-    by_rule: dict[str, list[Finding]] = {rule: [] for rule in sorted({it.rule for it in found})}
-    for finding in found:
+    present = [finding for finding in run.findings if finding.status != FindingStatus.GONE]
+    by_rule: dict[str, list[Finding]] = {rule: [] for rule in sorted({finding.rule for finding in present})}
+    for finding in present:
         by_rule[finding.rule].append(finding)
     order = {name: index for index, name in enumerate(by_rule)}
     properties = {
@@ -91,16 +91,16 @@ def to_sarif(run: ReviewRun) -> str:
         "revision": run.revision,
         "panel": run.panel,
     }
-    known = {name: value for name, value in properties.items() if value}
+    filled = {name: value for name, value in properties.items() if value}
     log = sarif_log(
         "symposia review",
         version=version("symposia"),
         rules=[sarif_rule_of(rule, findings) for rule, findings in by_rule.items()],
-        results=list(_results(run, found, order)),
+        results=list(_results(run, present, order)),
         automationDetails={"id": f"{run.panel}/{run.root_name}/{run.id}"},
         invocations=[_invocation(run)],
         **_provenance(run),
-        **({"properties": known} if known else {}),
+        **({"properties": filled} if filled else {}),
     )
     return json_text(log, indent=1) + "\n"
 
@@ -134,9 +134,11 @@ def _notifications(run: ReviewRun) -> Iterator[dict[str, Any]]:
         yield sarif_message("note", f"skipped: {skipped.reason}", uri=_uri_of(run, skipped.path))
 
 
-def _results(run: ReviewRun, found: Sequence[Finding], order: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+def _results(
+    run: ReviewRun, findings: Sequence[Finding], order: Mapping[str, int]
+) -> Iterator[dict[str, Any]]:
     seen: dict[str, int] = {}
-    for finding in found:
+    for finding in findings:
         number = seen[finding.fingerprint] = seen.get(finding.fingerprint, 0) + 1
         yield _result(finding, order[finding.rule], number, uri=_uri_of(run, finding.path))
 

@@ -37,7 +37,7 @@ def scope_of(selection: FileSelection, panel: Panel, *, branch: str) -> str:
     files or agents, or reviewed another branch.
     """
     parts = [
-        *(sorted(it) for it in (selection.paths, selection.include, selection.exclude, panel.agents)),
+        *(sorted(names) for names in (selection.paths, selection.include, selection.exclude, panel.agents)),
         *(selection.base, branch),
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
@@ -69,14 +69,16 @@ def find_root(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:
     """Return the root of some paths, and the paths below it."""
     here = Path.cwd()
     places = [here / path for path in paths] or [here]
-    for path, place in zip(paths, places, strict=False):
-        if not place.exists():
+    for path, full_path in zip(paths, places, strict=False):
+        if not full_path.exists():
             raise InvalidInput("path", str(path), "must be an existing file or folder")
-    whole = [Path(os.path.normpath(place)) for place in places]
-    shared = Path(os.path.commonpath([place if place.is_dir() else place.parent for place in whole]))
+    whole = [Path(os.path.normpath(full_path)) for full_path in places]
+    shared = Path(
+        os.path.commonpath([full_path if full_path.is_dir() else full_path.parent for full_path in whole])
+    )
     if not shared.is_relative_to(here) or _work_tree(shared) != _work_tree(here):
         here = shared
-    below = tuple(place.relative_to(here).as_posix() for place in whole)
+    below = tuple(full_path.relative_to(here).as_posix() for full_path in whole)
     return here, () if "." in below else below
 
 
@@ -100,8 +102,8 @@ def checked_branch(name: str | None, repository: Repository | None) -> str:
         InvalidInput: The name cannot be shown, or is too long.
     """
     if name is None:
-        found = "" if repository is None else repository.branch()
-        return found if found.isprintable() and len(found) <= _MAX_BRANCH else ""
+        branch = "" if repository is None else repository.branch()
+        return branch if branch.isprintable() and len(branch) <= _MAX_BRANCH else ""
     if not name.strip() or not name.isprintable() or len(name) > _MAX_BRANCH:
         rule = f"must be 1 to {_MAX_BRANCH} printable characters"
         raise InvalidInput("branch", name, rule)

@@ -50,15 +50,15 @@ def fenced_blocks(text: str, *, with_numbers: bool = False) -> Iterator[tuple[st
     """
     fence, info, lines = "", "", list[str]()
     for line in text.split("\n"):
-        found = _FENCE.fullmatch(line)
-        if fence and found and len(found[1]) >= len(fence) and not found[2].strip():
-            body = "".join(f"{it}\n" for it in lines)
+        match = _FENCE.fullmatch(line)
+        if fence and match and len(match[1]) >= len(fence) and not match[2].strip():
+            body = "".join(f"{body_line}\n" for body_line in lines)
             yield info, remove_numbers(body) if NUMBERED in info.split() and not with_numbers else body
             fence = ""
         elif fence:
             lines.append(line)
-        elif found:
-            fence, info, lines = found[1], found[2].strip(), []
+        elif match:
+            fence, info, lines = match[1], match[2].strip(), []
 
 
 #: Severities by prefix of Ruff's codes; the first match counts. Run-time errors are more severe than style.
@@ -111,17 +111,20 @@ class Tool:
 
 
 def _ruff(report: Any) -> Iterator[ToolFinding]:
-    for it in report:
-        rule = it["code"] or "syntax"
+    for entry in report:
+        rule = entry["code"] or "syntax"
         yield ToolFinding(
-            it["filename"],
-            it["location"]["row"],
+            entry["filename"],
+            entry["location"]["row"],
             # A finding that ends in column 1 of a line does not include that line.
-            max(it["location"]["row"], it["end_location"]["row"] - (it["end_location"]["column"] == 1)),
+            max(
+                entry["location"]["row"],
+                entry["end_location"]["row"] - (entry["end_location"]["column"] == 1),
+            ),
             rule,
             _ruff_severity(rule),
-            it["message"],
-            suggestion=(it.get("fix") or {}).get("message") or "",
+            entry["message"],
+            suggestion=(entry.get("fix") or {}).get("message") or "",
         )
 
 
@@ -132,20 +135,20 @@ def _ruff_severity(rule: str) -> str:
 
 
 def _bandit(report: Any) -> Iterator[ToolFinding]:
-    for it in report["results"]:
-        if it["test_id"] == "B101" and _is_test(it["filename"]):
+    for entry in report["results"]:
+        if entry["test_id"] == "B101" and _is_test(entry["filename"]):
             continue  # asserts are normal in tests
         yield ToolFinding(
-            it["filename"],
-            it["line_number"],
-            max([it["line_number"], *it.get("line_range", ())]),
-            it["test_id"],
-            it["issue_severity"].lower(),
-            it["issue_text"],
-            confidence=_BANDIT_CONFIDENCES.get(it["issue_confidence"], 0.5),
+            entry["filename"],
+            entry["line_number"],
+            max([entry["line_number"], *entry.get("line_range", ())]),
+            entry["test_id"],
+            entry["issue_severity"].lower(),
+            entry["issue_text"],
+            confidence=_BANDIT_CONFIDENCES.get(entry["issue_confidence"], 0.5),
         )
-    for it in report["errors"]:
-        yield ToolFinding(it["filename"], 1, 1, "unread", "medium", it["reason"])
+    for entry in report["errors"]:
+        yield ToolFinding(entry["filename"], 1, 1, "unread", "medium", entry["reason"])
 
 
 def _is_test(file: str) -> bool:
@@ -219,16 +222,16 @@ def review_turn(name: str, turn: Turn, options: Sequence[str] = ()) -> str:
     names = tuple(TOOLS) if name == _ALL else (name,)
     review = review_of(turn)
     settings = (review or {}).get("settings") or {}
-    findings = [it for tool in names for it in _findings(tool, code, options, settings)]
-    findings.sort(key=lambda it: (it.file, it.line, it.rule))
+    findings = [finding for tool in names for finding in _findings(tool, code, options, settings)]
+    findings.sort(key=lambda finding: (finding.file, finding.line, finding.rule))
     return _as_json(name, findings) if review is not None else _as_text(name, findings, code, turn)
 
 
 def _most_severe(findings: Sequence[ToolFinding]) -> list[ToolFinding]:
     """Return the most severe findings up to the maximum, in the order given."""
     ranks = {severity: rank for rank, severity in enumerate(_SEVERITIES)}
-    order = sorted(range(len(findings)), key=lambda it: ranks.get(findings[it].severity, len(ranks)))
-    return [findings[it] for it in sorted(order[:MAX_LISTED])]
+    order = sorted(range(len(findings)), key=lambda index: ranks.get(findings[index].severity, len(ranks)))
+    return [findings[index] for index in sorted(order[:MAX_LISTED])]
 
 
 def _as_json(name: str, findings: Sequence[ToolFinding]) -> str:
@@ -237,15 +240,17 @@ def _as_json(name: str, findings: Sequence[ToolFinding]) -> str:
     left_out = len(findings) - len(listed)
     if left_out:
         summary += f"; only the {MAX_LISTED} most severe are listed"
-    return json.dumps({"findings": [it.to_json() for it in listed], "left_out": left_out, "summary": summary})
+    return json.dumps(
+        {"findings": [finding.to_json() for finding in listed], "left_out": left_out, "summary": summary}
+    )
 
 
 def _as_text(name: str, findings: Sequence[ToolFinding], code: Mapping[str, str], turn: Turn) -> str:
     if findings:
         lines = [f"- {finding}" for finding in _most_severe(findings)]
         return "\n".join([f"{name} found {len(findings)} to fix:", *lines])
-    words = f"{name} found nothing to fix in {', '.join(sorted(code))}"
-    return f"APPROVED: {words}" if turn.get("expects") == "review" else words
+    text = f"{name} found nothing to fix in {', '.join(sorted(code))}"
+    return f"APPROVED: {text}" if turn.get("expects") == "review" else text
 
 
 def _findings(
@@ -274,11 +279,11 @@ def _findings(
             check=False,
         )
     try:
-        found = list(tool.read(json.loads(done.stdout)))
+        findings = list(tool.read(json.loads(done.stdout)))
     except (ValueError, TypeError, KeyError):
         last = done.stderr.strip().rpartition("\n")[2]
         raise RuntimeError(f"{name} failed with exit code {done.returncode}: {last}") from None
-    yield from (replace(it, file=Path(it.file).name) for it in found)
+    yield from (replace(finding, file=Path(finding.file).name) for finding in findings)
 
 
 def main() -> None:

@@ -84,15 +84,15 @@ def _undefined_labels(document: Document) -> Iterator[Remark]:
     If it defines fewer labels than it lacks, the labels are those of a generator of documentation.
     """
     texts = ((passage.line, passage.prose) for passage in document.passages)
-    found = [
+    undefined = [
         (line_at(line, text, hit.start()), hit[1])
         for line, text in texts
         for hit in _REFERENCE.finditer(text)
     ]
     defined = set(map(str.casefold, _DEFINITION.findall(document.source)))
-    if len({label for _, label in found}) > min(len(defined), _MAX_UNDEFINED):
+    if len({label for _, label in undefined}) > min(len(defined), _MAX_UNDEFINED):
         return
-    for line, label in found:
+    for line, label in undefined:
         if _PLAIN_LABEL.fullmatch(label):
             yield Remark(line, "dead-link", "medium", f"[{label}] is not defined.")
 
@@ -105,10 +105,10 @@ def check_repository(document: Document, facts: RepositoryFacts) -> Iterator[Rem
         elif link.target in facts.missing_anchors:
             name, _, anchor = link.target.partition("#")
             yield Remark(link.line, "dead-link", "medium", f"No heading of {name} matches #{anchor}.")
-    for it in document.code_words:
-        if near := facts.misspelled.get(it.word):
-            message = f"`{it.word}` is in no other file of the repository; did you mean `{near}`?"
-            yield Remark(it.line, "misspelled-name", "low", message)
+    for code_word in document.code_words:
+        if near := facts.misspelled.get(code_word.word):
+            message = f"`{code_word.word}` is in no other file of the repository; did you mean `{near}`?"
+            yield Remark(code_word.line, "misspelled-name", "low", message)
 
 
 def clarity(turn: TurnContext) -> str | None:
@@ -123,19 +123,21 @@ def consistency(turn: TurnContext) -> str | None:
 
 def facts(turn: TurnContext) -> str | None:
     """Report impossible dates, links to missing places and files, and misspelled names of the repository."""
-    known = RepositoryFacts.model_validate(_parameter(turn).get("facts") or {})
-    return _review_document(turn, check_dates, check_own_links, partial(check_repository, facts=known))
+    repository_facts = RepositoryFacts.model_validate(_parameter(turn).get("facts") or {})
+    return _review_document(
+        turn, check_dates, check_own_links, partial(check_repository, facts=repository_facts)
+    )
 
 
 def _review_document(turn: TurnContext, *checks: Callable[[Document], Iterator[Remark]]) -> str | None:
-    opening = next((it.content for it in turn.messages if it.role is Role.USER), "")
+    opening = next((message.content for message in turn.messages if message.role is Role.USER), "")
     text = next((body for _, body in fenced_blocks(opening)), "")
     if not text.strip():
         return None
     document = read_document(text, path=str(_parameter(turn).get("path", "")))
     remarks = sorted({remark for check in checks for remark in check(document)})
     summary = f"{turn.me.participant_id} found {len(remarks) or 'nothing'} to fix"
-    return json.dumps({"findings": [it._asdict() for it in remarks], "summary": summary})
+    return json.dumps({"findings": [remark._asdict() for remark in remarks], "summary": summary})
 
 
 def _parameter(turn: TurnContext) -> Mapping[str, JsonValue]:

@@ -37,8 +37,8 @@ def judge(turn: TurnContext) -> TurnOutcome:
             return TurnOutcome.say(_summary_json(_summary(turn)))
 
 
-def _decided(words: str, decision: Decision) -> TurnOutcome:
-    return TurnOutcome(messages=(DraftMessage(content=words),), decision=decision)
+def _decided(text: str, decision: Decision) -> TurnOutcome:
+    return TurnOutcome(messages=(DraftMessage(content=text),), decision=decision)
 
 
 def _has_asked(turn: TurnContext) -> bool:
@@ -51,33 +51,41 @@ def _has_asked(turn: TurnContext) -> bool:
 
 def _reviewers(turn: TurnContext) -> tuple[str, ...]:
     return tuple(
-        it.participant_id for it in turn.roster if it != turn.me and it.role_id != VERIFIER
+        participant.participant_id
+        for participant in turn.roster
+        if participant != turn.me and participant.role_id != VERIFIER
     ) or _verifiers(turn)
 
 
 def _verifiers(turn: TurnContext) -> tuple[str, ...]:
-    return tuple(it.participant_id for it in turn.roster if it != turn.me and it.role_id == VERIFIER)
+    return tuple(
+        participant.participant_id
+        for participant in turn.roster
+        if participant != turn.me and participant.role_id == VERIFIER
+    )
 
 
 def _waiting_verifiers(turn: TurnContext) -> tuple[str, ...]:
     """Return the verifiers; empty if they were asked before."""
-    mine = (it.content for it in turn.messages if it.speaker == turn.me.participant_id)
+    mine = (message.content for message in turn.messages if message.speaker == turn.me.participant_id)
     return () if VERIFYING in mine else _verifiers(turn)
 
 
 def _has_findings(turn: TurnContext) -> bool:
-    said = (parse_reviewer_answer(it.content, path="-", agent="-") for it in _said_by_others(turn))
-    return any(it.findings for it in said)
+    answers = (
+        parse_reviewer_answer(message.content, path="-", agent="-") for message in _said_by_others(turn)
+    )
+    return any(answer.findings for answer in answers)
 
 
 def _is_readable(turn: TurnContext) -> bool:
     """Return whether the newest message of the others has a list of findings; a pass has none, and is accepted."""
-    said = _said_by_others(turn)
-    return not said or parse_reviewer_answer(said[-1].content, path="-", agent="-").has_findings_list
+    messages = _said_by_others(turn)
+    return not messages or parse_reviewer_answer(messages[-1].content, path="-", agent="-").has_findings_list
 
 
 def _said_by_others(turn: TurnContext) -> list[Message]:
-    return [it for it in turn.messages if it.speaker not in (None, turn.me.participant_id)]
+    return [message for message in turn.messages if message.speaker not in (None, turn.me.participant_id)]
 
 
 def _summary_json(summary: str) -> str:
@@ -87,17 +95,27 @@ def _summary_json(summary: str) -> str:
 def _summary(turn: TurnContext) -> str:
     """Return the number of findings, their severities and reviewers, and other remarks."""
     verifiers = _verifiers(turn)
-    newest = {it.speaker: it for it in _said_by_others(turn) if it.speaker and it.speaker not in verifiers}
-    said = {name: parse_reviewer_answer(it.content, path="-", agent=name) for name, it in newest.items()}
-    findings = [finding for it in said.values() for finding in it.findings]
-    nothing = f"Nothing to fix, say {_listed(list(said))}." if said else "No one had anything to say."
-    verdict = summarise_findings(findings, where=lambda it: f"line {it.start_line}")
-    return " ".join([verdict or nothing, *_remarks(said)])
+    newest = {
+        message.speaker: message
+        for message in _said_by_others(turn)
+        if message.speaker and message.speaker not in verifiers
+    }
+    answers = {
+        name: parse_reviewer_answer(message.content, path="-", agent=name) for name, message in newest.items()
+    }
+    findings = [finding for answer in answers.values() for finding in answer.findings]
+    nothing = f"Nothing to fix, say {_listed(list(answers))}." if answers else "No one had anything to say."
+    verdict = summarise_findings(findings, where=lambda finding: f"line {finding.start_line}")
+    return " ".join([verdict or nothing, *_remarks(answers)])
 
 
-def _remarks(said: dict[str, ReviewerAnswer]) -> list[str]:
+def _remarks(answers: dict[str, ReviewerAnswer]) -> list[str]:
     """Return messages without parsable findings, such as free text of a model."""
-    return [f"{name} says: {it.summary}" for name, it in said.items() if not it.findings and it.summary]
+    return [
+        f"{name} says: {answer.summary}"
+        for name, answer in answers.items()
+        if not answer.findings and answer.summary
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ def run_on_item(argv: Sequence[str], turn: Turn) -> str:
         RuntimeError: The program cannot be run, or its output cannot be read.
     """
     review, messages = review_of(turn), turn.get("messages") or ()
-    text = next((body for it in messages[:1] for _, body in fenced_blocks(it["content"])), None)
+    text = next((body for message in messages[:1] for _, body in fenced_blocks(message["content"])), None)
     if review is None or text is None:
         return "PASS"
     path = str(review.get("path", ""))
@@ -44,7 +44,10 @@ def run_on_item(argv: Sequence[str], turn: Turn) -> str:
     with workspace({path: text}, {}) as folder:
         try:
             done = subprocess.run(
-                [it.replace(FILE, f"./{path}") for it in argv], cwd=folder, capture_output=True, check=False
+                [argument.replace(FILE, f"./{path}") for argument in argv],
+                cwd=folder,
+                capture_output=True,
+                check=False,
             )
         except OSError as error:
             raise RuntimeError(f"{argv[0]} cannot be run: {error.strerror}") from None
@@ -64,10 +67,12 @@ def _findings(output: bytes) -> list[object] | None:
         data = json.loads(output)
     except ValueError:
         return None
-    found: list[object] | None = list(known) if (known := read_tool_output(data)) is not None else None
-    if found is None and isinstance(data, dict) and isinstance(data.get("findings"), list):
-        found = data["findings"]
-    return found
+    findings: list[object] | None = (
+        list(tool_findings) if (tool_findings := read_tool_output(data)) is not None else None
+    )
+    if findings is None and isinstance(data, dict) and isinstance(data.get("findings"), list):
+        findings = data["findings"]
+    return findings
 
 
 def main() -> None:

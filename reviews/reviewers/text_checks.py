@@ -39,11 +39,11 @@ def check_sentences(document: Document) -> Iterator[Remark]:
             yield Remark(
                 passage.line, "long-paragraph", "info", f"This paragraph has {count} words: split it."
             )
-        place = 0
+        offset = 0
         for sentence in _SENTENCE_END.split(text):
-            place = text.index(sentence, place)
+            offset = text.index(sentence, offset)
             if (count := len(_WORD.findall(sentence))) > LONG_SENTENCE:
-                line = line_at(passage.line, text, place)
+                line = line_at(passage.line, text, offset)
                 yield Remark(line, "long-sentence", "info", f"This sentence has {count} words: split it.")
 
 
@@ -80,7 +80,7 @@ def check_spellings(document: Document) -> Iterator[Remark]:
     for word in counted:
         by_form.setdefault(_form(word), set()).add(word)
     for spellings in by_form.values():
-        usual, *others = sorted(spellings, key=lambda it: (-counted[it], it))
+        usual, *others = sorted(spellings, key=lambda spelling: (-counted[spelling], spelling))
         for other in others:
             message = f"“{other}” is spelled “{usual}” elsewhere."
             yield Remark(places[other], "two-spellings", "low", message)
@@ -127,8 +127,8 @@ _MONTHS = [
     *("july", "august", "september", "october", "november", "december"),
 ]
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_MONTH = "|".join(it.capitalize() for it in _MONTHS)
-_DAY = "|".join(it.capitalize() for it in _DAYS)
+_MONTH = "|".join(month.capitalize() for month in _MONTHS)
+_DAY = "|".join(day.capitalize() for day in _DAYS)
 _WRITTEN_DATE = re.compile(
     rf"(?:\b(?P<weekday>{_DAY}),? )?(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?P<month>{_MONTH}),? (?P<year>[12]\d{{3}})"
     rf"|(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year2>[12]\d{{3}}))\b"
@@ -143,17 +143,17 @@ class _Value(NamedTuple):
 def check_numbers(document: Document) -> Iterator[Remark]:
     """Yield the later of two different values of one name."""
     first: dict[tuple[str, ...], _Value] = {}
-    for key, found in _values(document):
-        known = first.setdefault(key, found)
-        if known.value != found.value:
+    for key, later in _values(document):
+        earlier = first.setdefault(key, later)
+        if earlier.value != later.value:
             name, unit = key[0], f" {key[1]}" if key[1] else ""
-            message = f"{name} is {found.value}{unit} here, and {known.value}{unit} in line {known.line}."
-            yield Remark(found.line, "contradiction", "medium", message)
+            message = f"{name} is {later.value}{unit} here, and {earlier.value}{unit} in line {earlier.line}."
+            yield Remark(later.line, "contradiction", "medium", message)
 
 
 def _values(document: Document) -> Iterator[tuple[tuple[str, ...], _Value]]:
     """Yield names with their unit and, for code words, their section; and the values."""
-    starts = [it.line for it in document.headings]
+    starts = [heading.line for heading in document.headings]
     for passage in document.passages:
         if passage.kind != "paragraph":
             continue

@@ -31,7 +31,7 @@ def is_safe_path(path: str) -> bool:
     """Return whether a file of this path can be written below the temporary folder."""
     parts = path.split("/")
     is_plain = path.isprintable() and "\\" not in path and 0 < len(path) <= _MAX_PATH
-    return is_plain and all(it not in ("", ".", "..") and len(it.encode()) <= 255 for it in parts)
+    return is_plain and all(part not in ("", ".", "..") and len(part.encode()) <= 255 for part in parts)
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def to_toml(table: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{_text(key)} = {_value(it)}' for key, it in value.items())} }}"
+        return f"{{ {', '.join(f'{_text(key)} = {_value(entry)}' for key, entry in value.items())} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     return _text(value) if isinstance(value, str) else json.dumps(value)

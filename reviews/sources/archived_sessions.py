@@ -115,7 +115,7 @@ def _head(session: ListedSession) -> str:
         f"# {one_line(collab.title)}",
         "",
         f"- Mode: {collab.mode.value}",
-        f"- Participants: {one_line(', '.join(it.participant_id for it in collab.participants))}",
+        f"- Participants: {one_line(', '.join(participant.participant_id for participant in collab.participants))}",
         f"- Ended: {one_line(ended)}",
         "",
         collab.purpose,

@@ -41,12 +41,12 @@ class DocumentSource:
         """Yield the items of the source. Raises InvalidInput, as the source."""
         with SandboxedFolder(self.folder) as root:
             comparison = _Comparison(self.folder, root)
-            for it in self.items:
-                if isinstance(it, ReadItem) and it.item.path.endswith(DOCUMENT_SUFFIXES):
-                    facts = comparison.facts(it.text, path=it.item.path)
-                    yield it.with_facts(facts)
+            for entry in self.items:
+                if isinstance(entry, ReadItem) and entry.item.path.endswith(DOCUMENT_SUFFIXES):
+                    facts = comparison.facts(entry.text, path=entry.item.path)
+                    yield entry.with_facts(facts)
                 else:
-                    yield it
+                    yield entry
 
 
 def source_of(folder: Path, selection: FileSelection, panel: Panel) -> DocumentSource | FileSource:
@@ -74,7 +74,7 @@ class _Comparison:
                 other = self._other(target)
                 if other is not None and not other.has_anchor(anchor):
                     anchors[link.target] = None
-        words = [it.word for it in document.code_words]
+        words = [code_word.word for code_word in document.code_words]
         is_history = _HISTORY.search(path.rpartition("/")[2]) is not None
         misspelled = islice(self._names.misspelled(words), MAX_FACTS) if words and not is_history else ()
         return RepositoryFacts(
@@ -87,12 +87,12 @@ class _Comparison:
     def _names(self) -> Names:
         """Return the names in all files of the root; of documents, only those in blocks of code."""
         names = Names()
-        for it in FileSource(self._folder, FileSelection(), SourceLimits()):
-            path = it.item.path if isinstance(it, ReadItem) else it.path
+        for entry in FileSource(self._folder, FileSelection(), SourceLimits()):
+            path = entry.item.path if isinstance(entry, ReadItem) else entry.path
             names.add(path)
-            if isinstance(it, ReadItem):
+            if isinstance(entry, ReadItem):
                 is_document = path.endswith(DOCUMENT_SUFFIXES)
-                names.add(read_document(it.text, path=path).code if is_document else it.text)
+                names.add(read_document(entry.text, path=path).code if is_document else entry.text)
         return names
 
     def _read(self, path: str) -> Document | None:

@@ -119,21 +119,21 @@ class FileSource:
         repository = Repository.find(self.folder)
         changes = self._changes(repository)
         with SandboxedFolder(self.folder) as root:
-            found = self._found(root, repository, changes)
-            yield from apply_limits((self._read(root, it, changes) for it in found), self.caps)
+            entries = self._found(root, repository, changes)
+            yield from apply_limits((self._read(root, entry, changes) for entry in entries), self.caps)
 
     def _read(
-        self, root: SandboxedFolder, found: str | SkippedItem, changes: Changes | None
+        self, root: SandboxedFolder, entry: str | SkippedItem, changes: Changes | None
     ) -> ReadItem | SkippedItem:
-        if isinstance(found, SkippedItem):
-            return found
+        if isinstance(entry, SkippedItem):
+            return entry
         return read_file(
             root,
-            found,
+            entry,
             max_bytes=self.caps.item_bytes,
             kind=ItemKind.FILE if changes is None else ItemKind.CHANGE,
-            changed=None if changes is None else changes.changed.get(found),
-            renamed_from="" if changes is None else changes.renames.get(found, ""),
+            changed=None if changes is None else changes.changed.get(entry),
+            renamed_from="" if changes is None else changes.renames.get(entry, ""),
         )
 
     def _changes(self, repository: Repository | None) -> Changes | None:
@@ -153,15 +153,15 @@ class FileSource:
     ) -> Iterator[str | SkippedItem]:
         include = Globs(self.selection.include, field="include")
         walked = _Walk(root, repository, Globs(self.selection.exclude, field="exclude"))
-        for it in walked.list_paths(self.selection.paths):
+        for entry in walked.list_paths(self.selection.paths):
             # Report an unreadable folder with any patterns, because its content might match.
-            is_meant = isinstance(it, SkippedItem) or not include or include.matches(it)
-            if is_meant and (changes is None or changes.has_changed(_path(it))):
-                yield it
+            is_meant = isinstance(entry, SkippedItem) or not include or include.matches(entry)
+            if is_meant and (changes is None or changes.has_changed(_path(entry))):
+                yield entry
 
 
-def _path(it: str | SkippedItem) -> str:
-    return it.path if isinstance(it, SkippedItem) else it
+def _path(entry: str | SkippedItem) -> str:
+    return entry.path if isinstance(entry, SkippedItem) else entry
 
 
 def list_files(folder: Path) -> Iterator[str | SkippedItem]:
@@ -194,10 +194,10 @@ class _Walk:
             yield SkippedItem(path=".gitignore", reason=self._git_problem)
         seen = set[str]()
         for path in paths or [""]:
-            for it in self._below(path):
-                if _path(it) not in seen:
-                    seen.add(_path(it))
-                    yield it
+            for entry in self._below(path):
+                if _path(entry) not in seen:
+                    seen.add(_path(entry))
+                    yield entry
 
     def _below(self, path: str) -> Iterator[str | SkippedItem]:
         bare = "" if path == "." else path.removeprefix("./").rstrip("/")

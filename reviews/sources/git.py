@@ -72,9 +72,9 @@ class Git:
         The search is done here and not by git, which would trust a `core.worktree` in its configuration.
         """
         whole = folder.resolve()
-        for place in (whole, *whole.parents):
-            if (place / ".git").exists():
-                return cls(place / ".git", place, whole)
+        for candidate in (whole, *whole.parents):
+            if (candidate / ".git").exists():
+                return cls(candidate / ".git", candidate, whole)
         return None
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:

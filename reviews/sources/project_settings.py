@@ -56,22 +56,22 @@ def read_tables(name: str, data: bytes) -> dict[str, Any]:
     """
     text = data.decode("utf-8-sig")
     if name.endswith((".yaml", ".yml")):
-        found = _yaml(text)
-        return {"bandit": _bandit(found)} if isinstance(found, dict) else {}
+        content = _yaml(text)
+        return {"bandit": _bandit(content)} if isinstance(content, dict) else {}
     if name == ".bandit":
         return _ini(text)
-    found = tomllib.loads(text)
-    tool = found.get("tool")
+    content = tomllib.loads(text)
+    tool = content.get("tool")
     if not isinstance(tool, dict):
         tool = {}
     if name not in ("pyproject.toml", "bandit.toml") and not ("ruff" in tool or "bandit" in tool):
-        return {"ruff": _ruff(found)}
+        return {"ruff": _ruff(content)}
     tables: dict[str, Any] = {}
     if isinstance(tool.get("ruff"), dict):
         tables["ruff"] = _ruff(tool["ruff"])
     if isinstance(tool.get("bandit"), dict):
         tables["bandit"] = _bandit(tool["bandit"])
-    project = found.get("project")
+    project = content.get("project")
     if isinstance(project, dict) and isinstance(project.get("requires-python"), str):
         tables["python"] = project["requires-python"][:200]
     return tables
@@ -79,7 +79,7 @@ def read_tables(name: str, data: bytes) -> dict[str, Any]:
 
 def _yaml(text: str) -> Any:
     try:
-        if any(isinstance(it, yaml.AliasEvent) for it in yaml.parse(text, Loader=yaml.SafeLoader)):
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
             raise ValueError("aliases are not read")  # a short text can stand for billions of values
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -98,7 +98,7 @@ def _ini(text: str) -> dict[str, Any]:
     table: dict[str, Any] = {key: given[key] for key in ("skips", "tests") if key in given}
     if "exclude" in given:
         table["exclude_dirs"] = given["exclude"]
-    lists = {key: [it.strip() for it in value.split(",") if it.strip()] for key, value in table.items()}
+    lists = {key: [part.strip() for part in value.split(",") if part.strip()] for key, value in table.items()}
     severity = given.get("severity") or _LEVELS.get(given.get("level", ""), "")
     confidence = _LEVELS.get(given.get("confidence", ""), given.get("confidence", ""))
     return {"bandit": _bandit({**lists, "severity": severity, "confidence": confidence})}
@@ -141,9 +141,9 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if depth >= _MAX_DEPTH:
         raise ValueError("too deeply nested")
     if isinstance(value, list):
-        return [_plain(it, depth + 1) for it in value]
+        return [_plain(entry, depth + 1) for entry in value]
     if isinstance(value, dict):
-        return {str(key): _plain(it, depth + 1) for key, it in value.items()}
+        return {str(key): _plain(entry, depth + 1) for key, entry in value.items()}
     raise ValueError(f"{value!r:.50} is not a text, number, list or table")
 
 
@@ -207,7 +207,11 @@ class _Reader:
         return ToolSettings(
             ruff=self._ruff_tables(),
             bandit=self._bandit_tables(),
-            python={_parent(path): it["python"] for path, it in self._read.items() if "python" in it},
+            python={
+                _parent(path): file_tables["python"]
+                for path, file_tables in self._read.items()
+                if "python" in file_tables
+            },
             modules=_modules(self._files),
             notes=tuple(self._notes),
         )
@@ -227,7 +231,11 @@ class _Reader:
     def _ruff_tables(self) -> dict[str, Table]:
         """Return the tables of ruff with those that they extend, as far as these are below the root."""
         tables: dict[str, Table] = {}
-        waiting = [path for path, it in self._read.items() if "ruff" in it and _name(path) in RUFF_FILES]
+        waiting = [
+            path
+            for path, file_tables in self._read.items()
+            if "ruff" in file_tables and _name(path) in RUFF_FILES
+        ]
         while waiting:
             path = waiting.pop()
             if path in tables or "ruff" not in self._load(path):
@@ -245,9 +253,9 @@ class _Reader:
     def _bandit_tables(self) -> dict[str, Table]:
         tables: dict[str, Table] = {}
         for name in BANDIT_FILES:
-            for path, it in self._read.items():
-                if _name(path) == name and "bandit" in it:
-                    tables.setdefault(_parent(path), it["bandit"])
+            for path, file_tables in self._read.items():
+                if _name(path) == name and "bandit" in file_tables:
+                    tables.setdefault(_parent(path), file_tables["bandit"])
         return tables
 
     def _note(self, path: str, reason: str) -> None:
@@ -256,8 +264,8 @@ class _Reader:
 
 def _modules(files: Iterable[str]) -> tuple[str, ...]:
     """Return the Python files, those of the upper folders first if there are too many."""
-    found = sorted((it for it in files if it.endswith(".py")), key=lambda it: (it.count("/"), it))
-    return tuple(found[:MAX_MODULES])
+    paths = sorted((path for path in files if path.endswith(".py")), key=lambda path: (path.count("/"), path))
+    return tuple(paths[:MAX_MODULES])
 
 
 def _bounded(settings: ToolSettings) -> ToolSettings:

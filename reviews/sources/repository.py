@@ -30,18 +30,18 @@ def changed_lines(diff: bytes) -> dict[str, tuple[tuple[int, int], ...]]:
 
     If lines were only removed, it is the line before them (or the first).
     """
-    found: dict[str, list[tuple[int, int]]] = {}
+    ranges_by_name: dict[str, list[tuple[int, int]]] = {}
     name = ""
     for line in _git_lines(diff):
         if line.startswith(b"diff --git "):
             name = ""
         elif line.startswith((_NEW_NAME, _NEW_NAME_QUOTED)):
             name = _name(line)
-            found.setdefault(name, [])
+            ranges_by_name.setdefault(name, [])
         elif name and (hunk := _HUNK.match(line)):
             start, count = int(hunk[2]), int(hunk[3] or 1)
-            found[name].append((max(start, 1), max(start + count - 1, start, 1)))
-    return {name: tuple(ranges) for name, ranges in found.items()}
+            ranges_by_name[name].append((max(start, 1), max(start + count - 1, start, 1)))
+    return {name: tuple(ranges) for name, ranges in ranges_by_name.items()}
 
 
 def _git_lines(diff: bytes) -> Iterator[bytes]:
@@ -102,11 +102,11 @@ class Changes:
 def _is_unsafe_to_diff(file: Path) -> bool:
     """Return whether git would fail on the current file, or read it for minutes."""
     try:
-        found = file.lstat()
+        status = file.lstat()
     except OSError:
         return False
-    is_usual = stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode) or stat.S_ISDIR(found.st_mode)
-    return not is_usual or found.st_size > _LARGE
+    is_usual = stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return not is_usual or status.st_size > _LARGE
 
 
 def _renames(git: Git, since: str, head: str) -> dict[str, str]:
@@ -195,14 +195,14 @@ class Repository:
         """Return the differences between the work tree and the commit `since`, committed or not."""
         with self._git.without_configuration() as git:
             git.run("read-tree", since)
-            known = frozenset(git.names("ls-files", "-z", "--cached"))
-            unread = frozenset(name for name in known if _is_unsafe_to_diff(git.folder / name))
+            tracked = frozenset(git.names("ls-files", "-z", "--cached"))
+            unread = frozenset(name for name in tracked if _is_unsafe_to_diff(git.folder / name))
             if unread:
                 names = b"".join(os.fsencode(name) + b"\0" for name in unread)
                 git.run("update-index", "--force-remove", "-z", "--stdin", given=names)
             lines = changed_lines(git.run("diff", *_DIFF, *_PREFIXES))
             head = self.head()
-            return Changes(known - unread, lines, _renames(git, since, head) if head else {})
+            return Changes(tracked - unread, lines, _renames(git, since, head) if head else {})
 
     def _commit(self, revision: str) -> str:
         named = f"{revision}^{{commit}}"

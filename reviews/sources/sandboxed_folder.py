@@ -110,10 +110,10 @@ class SandboxedFolder:
         above, _, name = path.rpartition("/")
         try:
             with ExitStack() as opened:
-                found = _content(self._folder(above, opened), name, limit)
+                content = _content(self._folder(above, opened), name, limit)
         except OSError as error:
             return SkippedItem(path=path, reason=_describe_error(error))
-        return found if isinstance(found, bytes) else SkippedItem(path=path, reason=found)
+        return content if isinstance(content, bytes) else SkippedItem(path=path, reason=content)
 
     def _folder(self, path: str, opened: ExitStack) -> int:
         """Return a descriptor of a folder (empty path: the root), open until `opened` ends. Raises OSError."""
@@ -147,7 +147,7 @@ def _walk(folder: int, prefix: str, leave_out: SkipRule) -> Iterator[str | Skipp
     """Yield entries of an open folder. `prefix` is its path, ended by `/` unless it is the root."""
     with os.scandir(folder) as entries:
         some = list(islice(entries, MAX_NAMES + 1))
-    for entry in sorted(some[:MAX_NAMES], key=lambda it: it.name):
+    for entry in sorted(some[:MAX_NAMES], key=lambda dir_entry: dir_entry.name):
         path, is_folder = prefix + entry.name, entry.is_dir(follow_symlinks=False)
         left_out = leave_out(WalkEntry(path, is_folder))
         if left_out == "":
@@ -196,12 +196,12 @@ def _content(folder: int, name: str, limit: int) -> bytes | str:
     return bytes(data) if len(data) <= limit else _too_large(limit)
 
 
-def _skip_reason(found: os.stat_result, limit: int) -> str:
-    if stat.S_ISLNK(found.st_mode):
+def _skip_reason(status: os.stat_result, limit: int) -> str:
+    if stat.S_ISLNK(status.st_mode):
         return LINK
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return NOT_A_FILE
-    return _too_large(limit) if found.st_size > limit else ""
+    return _too_large(limit) if status.st_size > limit else ""
 
 
 def _too_large(limit: int) -> str:

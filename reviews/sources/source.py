@@ -30,21 +30,21 @@ class SourceLimits:
 
 
 def apply_limits(
-    found: Iterable[ReadItem | SkippedItem], caps: SourceLimits
+    entries: Iterable[ReadItem | SkippedItem], caps: SourceLimits
 ) -> Iterator[ReadItem | SkippedItem]:
     """Yield the found items, as far as the limits allow."""
     items = total_bytes = skipped = 0
-    for it in found:
-        if isinstance(it, ReadItem):
-            over = _over(caps, items + 1, total_bytes + it.item.size)
+    for entry in entries:
+        if isinstance(entry, ReadItem):
+            over = _over(caps, items + 1, total_bytes + entry.item.size)
             if not over:
-                items, total_bytes = items + 1, total_bytes + it.item.size
-                yield it
+                items, total_bytes = items + 1, total_bytes + entry.item.size
+                yield entry
                 continue
-            it = SkippedItem(path=it.item.path, reason=over)  # noqa: PLW2901 - from here on it is skipped
+            entry = SkippedItem(path=entry.item.path, reason=over)  # noqa: PLW2901 - from here on it is skipped
         skipped += 1
         if skipped <= caps.max_skipped:
-            yield it
+            yield entry
     if skipped > caps.max_skipped:
         yield SkippedItem(path=".", reason=f"{skipped - caps.max_skipped:,} more skipped")
 

@@ -81,11 +81,11 @@ class DeliveryQueue(DueIndex):
         """Return the names of the queued deliveries of a run."""
         queued = cast("list[str]", self._client.zrange(DELIVERIES, 0, -1))
         jobs = map(self.read, queued)
-        return [it.to for it in jobs if it is not None and it.run == run]
+        return [job.to for job in jobs if job is not None and job.run == run]
 
     def failures_of(self, run: str) -> list[str]:
         """Return the deliveries of a run that failed permanently, one line each."""
-        return [it for it in self.failures(count=_MAX_FAILURES) if f", review {run}: " in it]
+        return [failure for failure in self.failures(count=_MAX_FAILURES) if f", review {run}: " in failure]
 
     def failures(self, *, count: int) -> list[str]:
         """Return the newest deliveries that failed permanently, one line each."""
@@ -130,8 +130,8 @@ class ReviewIndex(DueIndex):
             until_ms: Only batches listed until then, in milliseconds since the epoch; None: all.
         """
         newest = "+inf" if until_ms is None else until_ms
-        found = self._client.zrevrangebyscore(REVIEWS, newest, "-inf", start=0, num=count, withscores=True)
-        return [(str(name), int(at_ms)) for name, at_ms in cast("list[tuple[str, float]]", found)]
+        pairs = self._client.zrevrangebyscore(REVIEWS, newest, "-inf", start=0, num=count, withscores=True)
+        return [(str(name), int(at_ms)) for name, at_ms in cast("list[tuple[str, float]]", pairs)]
 
     def newest(self, *, count: int) -> list[str]:
         """Return the ids of listed batches, newest first."""

@@ -72,8 +72,8 @@ def parse_reviewer_answer(text: str, *, path: str, agent: str) -> ReviewerAnswer
         return ReviewerAnswer((), _clean(text, MAX_SUMMARY))
     raw = data.get("findings")
     entries = raw if isinstance(raw, list) else []
-    found = [_finding(entry, path, agent) for entry in _most_severe(entries)]
-    findings = tuple(finding for finding in found if finding is not None)
+    parsed = [_finding(entry, path, agent) for entry in _most_severe(entries)]
+    findings = tuple(finding for finding in parsed if finding is not None)
     summary = data.get("summary")
     return ReviewerAnswer(
         findings,
@@ -87,7 +87,9 @@ def _most_severe(entries: Sequence[object]) -> Sequence[object]:
     """Return the entries up to the maximum, in the order given; the least severe ones are left out."""
     if len(entries) <= MAX_FINDINGS:
         return entries
-    ranks = [read_severity(it.get("severity")).rank if isinstance(it, Mapping) else -1 for it in entries]
+    ranks = [
+        read_severity(entry.get("severity")).rank if isinstance(entry, Mapping) else -1 for entry in entries
+    ]
     order = sorted(range(len(entries)), key=lambda at: -ranks[at])
     return [entries[at] for at in sorted(order[:MAX_FINDINGS])]
 
@@ -102,7 +104,7 @@ def read_entries(text: str, name: str) -> list[Mapping[str, Any]]:
     """Return the objects of the list `name` in a message; empty if there is none."""
     for data, _ in _parsed(text):
         if isinstance(data, dict) and isinstance(data.get(name), list):
-            return [it for it in data[name][:MAX_FINDINGS] if isinstance(it, dict)]
+            return [entry for entry in data[name][:MAX_FINDINGS] if isinstance(entry, dict)]
     return []
 
 
@@ -116,7 +118,11 @@ def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
     for data, rest in _parsed(text):
         if (entries := read_tool_output(data)) is not None:
             return {"findings": entries}, rest
-        if isinstance(data, list) and all(isinstance(it, dict) for it in data) and (data or not rest.strip()):
+        if (
+            isinstance(data, list)
+            and all(isinstance(entry, dict) for entry in data)
+            and (data or not rest.strip())
+        ):
             return {"findings": data}, rest
         if isinstance(data, dict) and ("findings" in data or "summary" in data):
             return data, rest
@@ -151,14 +157,14 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
 def _objects(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of the outermost JSON objects in a text."""
     start, tries = 0, 0
-    while tries < _MAX_OBJECTS and (found := _OBJECT.search(text, start)):
+    while tries < _MAX_OBJECTS and (match := _OBJECT.search(text, start)):
         tries += 1
         try:
-            _, end = _DECODER.raw_decode(text, found.start())
+            _, end = _DECODER.raw_decode(text, match.start())
         except (ValueError, RecursionError):
-            start = found.start() + 1
+            start = match.start() + 1
         else:
-            yield found.start(), end
+            yield match.start(), end
             start = end
 
 
@@ -205,8 +211,8 @@ def _replacement(raw: object) -> str | None:
 
 def read_text(entry: Mapping[str, Any], *names: str, limit: int) -> str:
     """Return the text of the first of these fields that has any, cleaned; empty: none has."""
-    found = next((entry[name] for name in names if isinstance(entry.get(name), str)), "")
-    return _clean(found, limit)
+    text = next((entry[name] for name in names if isinstance(entry.get(name), str)), "")
+    return _clean(text, limit)
 
 
 def _clean(text: str, limit: int) -> str:

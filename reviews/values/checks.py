@@ -51,9 +51,15 @@ def check_quotes(findings: Iterable[Finding], lines: Mapping[int, ShownLine]) ->
     """Return a model's findings that quote one of the lines to review, each at the line that it quotes."""
     given = tuple(findings)
     reviewed = {number: _normalise(line.text) for number, line in lines.items() if line.is_reviewed}
-    placed = [place for it in given if (place := _place(it, reviewed, max(lines, default=0))) is not None]
+    placed = [
+        placed_finding
+        for finding in given
+        if (placed_finding := _place(finding, reviewed, max(lines, default=0))) is not None
+    ]
     texts = {number: line.text for number, line in lines.items()}
-    return CheckedFindings(tuple(with_shown_line(it, texts) for it in placed), len(given) - len(placed))
+    return CheckedFindings(
+        tuple(with_shown_line(finding, texts) for finding in placed), len(given) - len(placed)
+    )
 
 
 def cap_severity(finding: Finding) -> Finding:
@@ -69,8 +75,8 @@ def _place(finding: Finding, reviewed: Mapping[int, str], last: int) -> Finding 
         return None
     # A line of code may begin as a numbered line does (`200: "OK",`), so the quote as it is comes first.
     quotes = map(_normalise, (finding.quote, without_number(finding.quote)))
-    starts = (_line_of(it, finding.start_line, reviewed) for it in quotes if it)
-    start = next((it for it in starts if it is not None), None)
+    starts = (_line_of(quote, finding.start_line, reviewed) for quote in quotes if quote)
+    start = next((line for line in starts if line is not None), None)
     if start is None:
         return None
     end = finding.end_line + start - finding.start_line
@@ -81,13 +87,13 @@ def _place(finding: Finding, reviewed: Mapping[int, str], last: int) -> Finding 
 
 def _line_of(quote: str, named: int, reviewed: Mapping[int, str]) -> int | None:
     """Return the quoted line: the named one, the nearest one near it, or the only one elsewhere."""
-    found = [number for number, text in reviewed.items() if text == quote]
-    if not found and len(quote) >= _MIN_PART:
-        found = [number for number, text in reviewed.items() if quote in text]
-    near = [number for number in found if abs(number - named) <= NEAR]
+    numbers = [number for number, text in reviewed.items() if text == quote]
+    if not numbers and len(quote) >= _MIN_PART:
+        numbers = [number for number, text in reviewed.items() if quote in text]
+    near = [number for number in numbers if abs(number - named) <= NEAR]
     if near:
         return min(near, key=lambda number: (abs(number - named), number))
-    return found[0] if len(found) == 1 else None
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def _normalise(text: str) -> str:
@@ -133,12 +139,12 @@ class Verdict(NamedTuple):
 
 def parse_verdicts(text: str, *, agent: str) -> tuple[Verdict, ...]:
     """Return the verdicts in a message; entries of another form are left out."""
-    found = []
+    verdicts = []
     for entry in read_entries(text, "verdicts"):
         word = read_text(entry, "verdict", limit=MAX_RULE).casefold()
         if word not in _KINDS:
             continue
-        found.append(
+        verdicts.append(
             Verdict(
                 line=read_line(entry),
                 rule=read_rule(entry, "rule").casefold(),
@@ -149,7 +155,7 @@ def parse_verdicts(text: str, *, agent: str) -> tuple[Verdict, ...]:
                 agent=agent,
             )
         )
-    return tuple(found)
+    return tuple(verdicts)
 
 
 def verify_findings(findings: Iterable[Finding], verdicts: Sequence[Verdict]) -> CheckedFindings:
@@ -158,16 +164,19 @@ def verify_findings(findings: Iterable[Finding], verdicts: Sequence[Verdict]) ->
     Verified findings stay as they are.
     """
     given = tuple(findings)
-    by_place = {(it.line, it.rule): it for it in verdicts}
-    kept = (it if it.verification else _apply(it, by_place.get(_place_of(it))) for it in given)
-    left = tuple(it for it in kept if it is not None)
+    by_place = {(verdict.line, verdict.rule): verdict for verdict in verdicts}
+    kept = (
+        finding if finding.verification else _apply(finding, by_place.get(_place_of(finding)))
+        for finding in given
+    )
+    left = tuple(finding for finding in kept if finding is not None)
     return CheckedFindings(left, len(given) - len(left))
 
 
 def unused_verdicts(findings: Iterable[Finding], verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
     """Return the verdicts that are about none of the findings."""
     places = set(map(_place_of, findings))
-    return tuple(it for it in verdicts if (it.line, it.rule) not in places)
+    return tuple(verdict for verdict in verdicts if (verdict.line, verdict.rule) not in places)
 
 
 def _place_of(finding: Finding) -> tuple[int, str]:
@@ -198,7 +207,11 @@ def _lower(severity: Severity, wanted: Severity | None) -> Severity:
     """Return the wanted severity if it is lower, else the next lower one."""
     if wanted is not None and wanted.rank < severity.rank:
         return wanted
-    return max((it for it in Severity if it.rank < severity.rank), key=lambda it: it.rank, default=severity)
+    return max(
+        (level for level in Severity if level.rank < severity.rank),
+        key=lambda level: level.rank,
+        default=severity,
+    )
 
 
 _COMMENT = re.compile(
@@ -228,25 +241,27 @@ class InlineIgnore(NamedTuple):
 def with_ignores(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
     """Return findings of one item, those marked that a comment of its text suppresses."""
     lines = text.split("\n")
-    comments = {number: it for number, line in enumerate(lines, 1) if (it := read_ignore(line)) is not None}
-    return tuple(_marked(it, comments) for it in findings) if comments else tuple(findings)
+    comments = {
+        number: ignore for number, line in enumerate(lines, 1) if (ignore := read_ignore(line)) is not None
+    }
+    return tuple(_marked(finding, comments) for finding in findings) if comments else tuple(findings)
 
 
 def read_ignore(line: str) -> InlineIgnore | None:
     """Return the comment of a line; None: it has none."""
     # The search is quick for the many lines without one.
-    if "symposia" not in line.casefold() or (found := _COMMENT.search(line)) is None:
+    if "symposia" not in line.casefold() or (match := _COMMENT.search(line)) is None:
         return None
-    reason = found["reason"]
-    end = _ENDS.get(found["mark"], "")
+    reason = match["reason"]
+    end = _ENDS.get(match["mark"], "")
     if end:
         reason = reason.partition(end)[0]
-    rules = tuple(it.strip() for it in (found["rules"] or "").split(",") if it.strip())
-    after = found["reason"].partition(end)[2].strip() if end else ""
+    rules = tuple(rule.strip() for rule in (match["rules"] or "").split(",") if rule.strip())
+    after = match["reason"].partition(end)[2].strip() if end else ""
     return InlineIgnore(
         () if _ANY_RULE in rules else rules,
         reason.strip()[:MAX_MESSAGE],
-        is_alone=not line[: found.start()].strip() and not after,
+        is_alone=not line[: match.start()].strip() and not after,
     )
 
 
@@ -268,9 +283,9 @@ def _near(finding: Finding, comments: dict[int, InlineIgnore]) -> Iterator[Inlin
 
 
 def _above(start: int, comments: dict[int, InlineIgnore]) -> Sequence[InlineIgnore]:
-    found: list[InlineIgnore] = []
+    ignores: list[InlineIgnore] = []
     line = start - 1
     while line in comments and comments[line].is_alone:
-        found.append(comments[line])
+        ignores.append(comments[line])
         line -= 1
-    return found
+    return ignores

@@ -54,10 +54,10 @@ def web_address(remote: str) -> str:
     """Return `https://host/path` from the address of a remote (HTTP, SSH, or as `scp`); empty: another form."""
     if len(remote) > MAX_URL:
         return ""
-    if found := _WEB.fullmatch(remote):
-        return f"{found['scheme']}://{found['host']}{found['port'] or ''}/{found['path']}"
-    found = _SSH.fullmatch(remote) or _SCP.fullmatch(remote)
-    return f"https://{found['host']}/{found['path']}" if found else ""
+    if match := _WEB.fullmatch(remote):
+        return f"{match['scheme']}://{match['host']}{match['port'] or ''}/{match['path']}"
+    match = _SSH.fullmatch(remote) or _SCP.fullmatch(remote)
+    return f"https://{match['host']}/{match['path']}" if match else ""
 
 
 def line_link(repository_url: str, commit: str, path: str, *, start: int, end: int) -> str:

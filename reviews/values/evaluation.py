@@ -61,10 +61,10 @@ class Dataset(Frozen):
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
-        paths = [it.path for it in self.files]
+        paths = [file.path for file in self.files]
         if len(set(paths)) < len(paths):
             raise ValueError("files must have different paths")
-        unknown = {defect.kind for it in self.files for defect in it.defects} - self.kinds.keys()
+        unknown = {defect.kind for file in self.files for defect in file.defects} - self.kinds.keys()
         if unknown:
             raise ValueError(f"kinds must contain {', '.join(sorted(unknown))}")
         return self
@@ -73,7 +73,7 @@ class Dataset(Frozen):
         """Return the data set with the files of one set only; None: all files."""
         if chosen is None:
             return self
-        return self.model_copy(update={"files": tuple(it for it in self.files if it.set is chosen)})
+        return self.model_copy(update={"files": tuple(file for file in self.files if file.set is chosen)})
 
 
 class PlacedDefect(Frozen):
@@ -91,8 +91,8 @@ class PlacedDefect(Frozen):
             return False
         if finding.start_line > self.end_line or finding.end_line < self.start_line:
             return False
-        said = "\n".join((finding.rule, *finding.aliases, finding.message, finding.why, finding.suggestion))
-        return any(word.casefold() in said.casefold() for word in words)
+        text = "\n".join((finding.rule, *finding.aliases, finding.message, finding.why, finding.suggestion))
+        return any(word.casefold() in text.casefold() for word in words)
 
 
 def place_defects(file: DatasetFile, text: str) -> Iterator[PlacedDefect]:
@@ -103,14 +103,14 @@ def place_defects(file: DatasetFile, text: str) -> Iterator[PlacedDefect]:
     """
     lines = split_lines(text)
     for defect in file.defects:
-        found = [number for number, line in enumerate(lines, start=1) if defect.quote in line]
-        if len(found) != 1:
-            rule = f"must be on exactly one line of {file.path}, and is on {len(found)}"
+        numbers = [number for number, line in enumerate(lines, start=1) if defect.quote in line]
+        if len(numbers) != 1:
+            rule = f"must be on exactly one line of {file.path}, and is on {len(numbers)}"
             raise InvalidInput("quote", defect.quote, rule)
         yield PlacedDefect(
             path=file.path,
             set=file.set,
             kind=defect.kind,
-            start_line=found[0],
-            end_line=min(found[0] + defect.lines - 1, len(lines)),
+            start_line=numbers[0],
+            end_line=min(numbers[0] + defect.lines - 1, len(lines)),
         )

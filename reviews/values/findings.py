@@ -163,8 +163,8 @@ def normalise_message(message: str) -> str:
 
 def count_by_severity(findings: Iterable[Finding]) -> dict[str, int]:
     """Return the number of findings by severity, most severe first; severities without findings are left out."""
-    found = Counter(it.severity for it in findings)
-    return {severity.value: found[severity] for severity in reversed(Severity) if found[severity]}
+    counts = Counter(finding.severity for finding in findings)
+    return {severity.value: counts[severity] for severity in reversed(Severity) if counts[severity]}
 
 
 def format_counts(findings: Iterable[Finding]) -> str:
@@ -182,10 +182,12 @@ def with_snippets(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]
     lines = dict(enumerate(split_lines(text), start=1))
     last = len(lines)
     placed = (
-        it.model_copy(update={"start_line": min(it.start_line, last), "end_line": min(it.end_line, last)})
-        for it in findings
+        finding.model_copy(
+            update={"start_line": min(finding.start_line, last), "end_line": min(finding.end_line, last)}
+        )
+        for finding in findings
     )
-    return tuple(with_shown_line(it, lines) for it in placed)
+    return tuple(with_shown_line(finding, lines) for finding in placed)
 
 
 def with_shown_line(finding: Finding, lines: Mapping[int, str]) -> Finding:
@@ -209,29 +211,38 @@ def excerpt_of(lines: Mapping[int, str], start: int, end: int) -> Excerpt:
     last = start
     while last < min(end + EXCERPT_MARGIN, first + MAX_EXCERPT - 1) and last + 1 in lines:
         last += 1
-    return Excerpt(first_line=first, lines=tuple(lines[it][:MAX_QUOTE] for it in range(first, last + 1)))
+    return Excerpt(
+        first_line=first, lines=tuple(lines[index][:MAX_QUOTE] for index in range(first, last + 1))
+    )
 
 
 def summarise_findings(
-    findings: Sequence[Finding], *, where: Callable[[Finding], str] = lambda it: it.place
+    findings: Sequence[Finding], *, where: Callable[[Finding], str] = lambda finding: finding.place
 ) -> str:
     """Return the verdict on some findings; empty without findings. `where` formats the place of the worst."""
     if not findings:
         return ""
-    found = Counter(agent for it in findings for agent in it.agents)
+    counts = Counter(agent for finding in findings for agent in finding.agents)
     return " ".join(
         [
             f"{len(findings)} to fix: {format_counts(findings)}.",
             _worst(findings, where),
-            *(f"{agent} found {count}." for agent, count in found.items()),
+            *(f"{agent} found {count}." for agent, count in counts.items()),
         ]
     )
 
 
 def _worst(findings: Sequence[Finding], where: Callable[[Finding], str]) -> str:
-    worst = max(findings, key=lambda it: (it.severity.rank, it.confidence, -it.start_line))
-    place = (worst.path, worst.start_line)
-    agreed = {agent for it in findings if (it.path, it.start_line) == place for agent in it.agents}
+    worst = max(
+        findings, key=lambda finding: (finding.severity.rank, finding.confidence, -finding.start_line)
+    )
+    location = (worst.path, worst.start_line)
+    agreed = {
+        agent
+        for finding in findings
+        if (finding.path, finding.start_line) == location
+        for agent in finding.agents
+    }
     also = f", found by {len(agreed)} agents" if len(agreed) > 1 else ""
     message = " ".join(worst.message.split())
     return f"Most severe: {where(worst)}{also}: {message}{'' if message[-1] in '.!?' else '.'}"

@@ -123,7 +123,7 @@ class PathRule(Frozen):
     def applies_to(self, path: str) -> bool:
         """Return whether the rule is for the item at `path`."""
         name = path.rpartition("/")[2]
-        return any(fnmatchcase(path, it) or fnmatchcase(name, it) for it in self.paths)
+        return any(fnmatchcase(path, pattern) or fnmatchcase(name, pattern) for pattern in self.paths)
 
 
 class Panel(Frozen):
@@ -173,7 +173,7 @@ class Panel(Frozen):
     def rules_for(self, path: str) -> str:
         """Return the rules of the panel for the item at `path`; empty: there are none."""
         return "\n".join(
-            filter(None, [self.review_rules, *(it.text for it in self.rules if it.applies_to(path))])
+            filter(None, [self.review_rules, *(rule.text for rule in self.rules if rule.applies_to(path))])
         )
 
     def with_model(self, model: str | None) -> Self:
@@ -218,7 +218,9 @@ class Panel(Frozen):
 
     def without_tools(self, agents: Container[str]) -> Self:
         """Return the panel without the tools of these agents."""
-        return self.model_copy(update={"tools": tuple(it for it in self.tools if it.agent not in agents)})
+        return self.model_copy(
+            update={"tools": tuple(tool for tool in self.tools if tool.agent not in agents)}
+        )
 
     def sha(self, *versions: str) -> str:
         """Return 64 hexadecimal digits that change with the content of the panel; `versions`: of its programs."""
@@ -238,14 +240,14 @@ def readers_of(
     panel: Panel, models: Mapping[str, ReaderModel], *, known_agents: Iterable[str] = ()
 ) -> dict[str, ReaderModel]:
     """Return the models in the seats of a panel, by seat. In a seat for a model, an agent that is not known is one."""
-    known = frozenset(known_agents)
+    agent_names = frozenset(known_agents)
     return {
         seat.name: models.get(seat.agent, ReaderModel())
         for seat in panel.seats
-        if seat.agent and (seat.agent in models or (seat.model and seat.agent not in known))
+        if seat.agent and (seat.agent in models or (seat.model and seat.agent not in agent_names))
     }
 
 
 def smallest_window(readers: Mapping[str, ReaderModel]) -> int:
     """Return the tokens that fit in a request to each of the models; at least one is required."""
-    return min(it.context_tokens for it in readers.values())
+    return min(reader.context_tokens for reader in readers.values())

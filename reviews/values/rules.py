@@ -11,8 +11,8 @@ import re
 
 #: Rules with the same cause, in lower case. A rule may be in several groups.
 GROUPS: tuple[frozenset[str], ...] = tuple(
-    frozenset(words.split())
-    for words in (
+    frozenset(names.split())
+    for names in (
         "b110 ble001 e722 sim105 w0702 w0718 bare-except broad-except broad-exception-caught try-except-pass",
         "b112 ble001 e722 w0702 w0718 bare-except broad-except broad-exception-caught try-except-continue",
         "b307 pgh001 w0123 eval-used",

@@ -188,7 +188,7 @@ class ReviewRun(Frozen):
     @property
     def open_findings(self) -> tuple[Finding, ...]:
         """Open findings: neither gone nor suppressed."""
-        return tuple(it for it in self.findings if it.is_open)
+        return tuple(finding for finding in self.findings if finding.is_open)
 
     def repository_path(self, path: str) -> str:
         """Return the path of an item relative to the repository."""
@@ -197,12 +197,12 @@ class ReviewRun(Frozen):
     @property
     def verdict(self) -> str:
         """Verdict on the whole run: how many findings are open, and which to fix first."""
-        is_reviewed = any(it.state in (ItemState.DONE, ItemState.UNCHANGED) for it in self.results)
+        is_reviewed = any(result.state in (ItemState.DONE, ItemState.UNCHANGED) for result in self.results)
         return summarise_findings(self.open_findings) or ("Nothing to fix." if is_reviewed else "")
 
     def has_finding_at_least(self, least: Severity) -> bool:
         """Return whether an open finding matters as much as `least`, or more."""
-        return any(it.severity.at_least(least) for it in self.open_findings)
+        return any(finding.severity.at_least(least) for finding in self.open_findings)
 
 
 _CHANGES = (FindingStatus.NEW, FindingStatus.GONE, FindingStatus.SUPPRESSED)
@@ -211,13 +211,13 @@ _CHANGES = (FindingStatus.NEW, FindingStatus.GONE, FindingStatus.SUPPRESSED)
 def headline(run: ReviewRun) -> str:
     """Return one line: root and reviewers, state if not completed, open findings, and changes."""
     state = "" if run.state is RunState.COMPLETED else f", {run.state.value}"
-    found = format_counts(run.open_findings) or "no findings"
+    counts = format_counts(run.open_findings) or "no findings"
     changes = ", ".join(
         f"{count} {status.value}"
         for status in _CHANGES
-        if (count := sum(it.status is status for it in run.findings))
+        if (count := sum(finding.status is status for finding in run.findings))
     )
-    sentence = f"Review of {run.root_name} by {run.panel}{state}: {found}"
+    sentence = f"Review of {run.root_name} by {run.panel}{state}: {counts}"
     return one_line(f"{sentence} ({changes})" if changes else sentence)
 
 
@@ -297,8 +297,8 @@ class DeliveryJob(Frozen):
     to: ResourceName
     formats: Formats
     #: Left out if there is none, so that a queued delivery has the same text in every version.
-    pull_request: Annotated[PullRequest | None, Field(exclude_if=lambda it: it is None)] = None
+    pull_request: Annotated[PullRequest | None, Field(exclude_if=lambda value: value is None)] = None
     #: Number of failed attempts.
     failed: Annotated[int, Field(ge=0, le=1_000)] = 0
     #: Retries of the run before this delivery, whose report replaces that of the delivery before.
-    retry: Annotated[int, Field(ge=0, exclude_if=lambda it: it == 0)] = 0
+    retry: Annotated[int, Field(ge=0, exclude_if=lambda value: value == 0)] = 0

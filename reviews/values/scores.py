@@ -63,31 +63,36 @@ def score_run(dataset: Dataset, defects: Sequence[PlacedDefect], run: ReviewRun)
         defects: All its defects with their lines.
         run: A review of its files.
     """
-    paths = {it.path for it in dataset.files}
-    findings = [it for it in run.open_findings if it.path in paths]
-    marks = [_Match(it, tuple(_found_by(it, defects, dataset.kinds))) for it in findings]
-    found = {defect for it in marks for defect in it.defects}
+    paths = {file.path for file in dataset.files}
+    findings = [finding for finding in run.open_findings if finding.path in paths]
+    marks = [_Match(finding, tuple(_found_by(finding, defects, dataset.kinds))) for finding in findings]
+    found_defects = {defect for mark in marks for defect in mark.defects}
 
     def score(paths: Collection[str], kind: str | None = None) -> Score:
-        mine = [it for it in marks if it.finding.path in paths]
-        planted = [it for it in defects if it.path in paths and kind in (None, it.kind)]
+        mine = [mark for mark in marks if mark.finding.path in paths]
+        planted = [defect for defect in defects if defect.path in paths and kind in (None, defect.kind)]
         return Score(
-            len(planted), sum(it in found for it in planted), len(mine), sum(bool(it.defects) for it in mine)
+            len(planted),
+            sum(defect in found_defects for defect in planted),
+            len(mine),
+            sum(bool(mark.defects) for mark in mine),
         )
 
-    kinds = {kind: {it.path for it in defects if it.kind == kind} for kind in dataset.kinds}
-    sets = {name: {it.path for it in dataset.files if it.set is name} for name in DefectSet}
-    clean = {it.path for it in dataset.files if not it.defects}
-    reviewed = {it.item.path for it in run.results if it.state in (ItemState.DONE, ItemState.UNCHANGED)}
+    kinds = {kind: {defect.path for defect in defects if defect.kind == kind} for kind in dataset.kinds}
+    sets = {name: {file.path for file in dataset.files if file.set is name} for name in DefectSet}
+    clean = {file.path for file in dataset.files if not file.defects}
+    reviewed = {
+        result.item.path for result in run.results if result.state in (ItemState.DONE, ItemState.UNCHANGED)
+    }
     return Evaluation(
         kinds={kind: score(its_paths, kind) for kind, its_paths in kinds.items() if its_paths},
         sets={name: score(its_paths) for name, its_paths in sets.items() if its_paths},
         total=score(paths),
         clean_findings=score(clean).findings,
         clean_files=len(clean),
-        unreviewed=tuple(it.path for it in dataset.files if it.path not in reviewed),
-        missed=tuple(it for it in defects if it not in found),
-        false_findings=tuple(it.finding for it in marks if not it.defects),
+        unreviewed=tuple(file.path for file in dataset.files if file.path not in reviewed),
+        missed=tuple(defect for defect in defects if defect not in found_defects),
+        false_findings=tuple(mark.finding for mark in marks if not mark.defects),
     )
 
 
@@ -102,4 +107,4 @@ class _Match:
 def _found_by(
     finding: Finding, defects: Iterable[PlacedDefect], words: Mapping[str, tuple[str, ...]]
 ) -> Iterable[PlacedDefect]:
-    return (it for it in defects if it.is_found_by(finding, words[it.kind]))
+    return (defect for defect in defects if defect.is_found_by(finding, words[defect.kind]))

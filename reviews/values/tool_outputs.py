@@ -36,29 +36,33 @@ def read_tool_output(data: object) -> list[Entry] | None:
 
 def _are_with(data: object, *keys: str) -> TypeGuard[list[dict[str, Any]]]:
     """Return whether it is a list of objects with these keys."""
-    return isinstance(data, list) and all(isinstance(it, dict) and it.keys() >= {*keys} for it in data)
+    return isinstance(data, list) and all(
+        isinstance(entry, dict) and entry.keys() >= {*keys} for entry in data
+    )
 
 
 def _shellcheck(comments: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
-    for it in comments:
-        code = it["code"]
+    for comment in comments:
+        code = comment["code"]
         yield {
-            **_lines(it.get("line"), it.get("endLine"), it.get("column"), it.get("endColumn")),
+            **_lines(
+                comment.get("line"), comment.get("endLine"), comment.get("column"), comment.get("endColumn")
+            ),
             "rule": f"SC{code}" if isinstance(code, int) else str(code),
-            "severity": _SHELLCHECK_LEVELS.get(str(it["level"]), "medium"),
-            "message": it.get("message"),
+            "severity": _SHELLCHECK_LEVELS.get(str(comment["level"]), "medium"),
+            "message": comment.get("message"),
             "confidence": 1.0,
         }
 
 
 def _eslint(files: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
-    for it in (message for file in files for message in _objects(file["messages"])):
-        is_fatal = it.get("fatal") is True
+    for entry in (message for file in files for message in _objects(file["messages"])):
+        is_fatal = entry.get("fatal") is True
         yield {
-            **_lines(it.get("line"), it.get("endLine"), it.get("column"), it.get("endColumn")),
-            "rule": it.get("ruleId") or ("syntax" if is_fatal else "eslint"),
-            "severity": "high" if is_fatal else _ESLINT_LEVELS.get(str(it.get("severity")), "medium"),
-            "message": it.get("message"),
+            **_lines(entry.get("line"), entry.get("endLine"), entry.get("column"), entry.get("endColumn")),
+            "rule": entry.get("ruleId") or ("syntax" if is_fatal else "eslint"),
+            "severity": "high" if is_fatal else _ESLINT_LEVELS.get(str(entry.get("severity")), "medium"),
+            "message": entry.get("message"),
             "confidence": 1.0,
         }
 
@@ -100,8 +104,8 @@ def _sarif_rule(
         rule = rules[index]
         return str(name or rule.get("id") or ""), rule
     # `RULE/part` refers to RULE.
-    known = {str(it.get("id")): it for it in rules}
-    return str(name or ""), known.get(str(name), known.get(str(name).partition("/")[0], {}))
+    rules_by_id = {str(entry.get("id")): entry for entry in rules}
+    return str(name or ""), rules_by_id.get(str(name), rules_by_id.get(str(name).partition("/")[0], {}))
 
 
 def _sarif_severity(result: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
@@ -118,11 +122,11 @@ def _sarif_severity(result: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
 def _sarif_message(result: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
     message = _object(result.get("message"))
     named = _object(_object(rule.get("messageStrings")).get(str(message.get("id"))))
-    words = _text(message) or _text(named) or _text(rule.get("shortDescription"))
+    text = _text(message) or _text(named) or _text(rule.get("shortDescription"))
     arguments = message.get("arguments")
     for number, value in enumerate(arguments if isinstance(arguments, list) else ()):
-        words = words.replace(f"{{{number}}}", str(value))
-    return words
+        text = text.replace(f"{{{number}}}", str(value))
+    return text
 
 
 def _text(message: object) -> str:
@@ -142,4 +146,4 @@ def _object(value: object) -> Mapping[str, Any]:
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [it for it in value if isinstance(it, Mapping)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []

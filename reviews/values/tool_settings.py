@@ -56,14 +56,16 @@ class ToolSettings(Frozen):
         files = self._ruff_chain(path)
         folders = list(_folders(path))
         modules = frozenset(self.modules)
-        packages = [f"{it}/__init__.py" if it else "__init__.py" for it in folders]
+        packages = [f"{folder}/__init__.py" if folder else "__init__.py" for folder in folders]
         imported = self._imported(text, frozenset(self._sources(files)))
         return {
             "ruff": {name: self.ruff[name] for name in files},
-            "bandit": next((self.bandit[it] for it in folders if it in self.bandit), {}),
+            "bandit": next((self.bandit[folder] for folder in folders if folder in self.bandit), {}),
             "python": {folder: self.python[folder] for folder in folders if folder in self.python},
             "modules": [
-                it for it in dict.fromkeys([*packages, *imported]) if it.endswith("/") or it in modules
+                module
+                for module in dict.fromkeys([*packages, *imported])
+                if module.endswith("/") or module in modules
             ],
         }
 
@@ -72,18 +74,18 @@ class ToolSettings(Frozen):
         for name in files:
             given = self.ruff[name].get("src")
             if isinstance(given, list):
-                joined = [join_below(_parent(name), it) for it in given if isinstance(it, str)]
-                return [it for it in joined if it is not None]
+                joined = [join_below(_parent(name), entry) for entry in given if isinstance(entry, str)]
+                return [path for path in joined if path is not None]
         folder = _parent(next(iter(files), ""))
-        return [it for it in (folder, join_below(folder, "src")) if it is not None]
+        return [path for path in (folder, join_below(folder, "src")) if path is not None]
 
     def _imported(self, text: str, sources: Set[str]) -> Iterator[str]:
         """Yield files and folders (ended by `/`) to which imports in the text may refer."""
-        names = {it for words in _IMPORT.findall(text) for it in _NAME.findall(words)}
+        names = {name for imported in _IMPORT.findall(text) for name in _NAME.findall(imported)}
         for name in sorted(names):
-            for place, start in self._places_by_name.get(name, ()):
-                if place[: max(start - 1, 0)] in sources:
-                    yield place
+            for path, start in self._places_by_name.get(name, ()):
+                if path[: max(start - 1, 0)] in sources:
+                    yield path
 
     @cached_property
     def _places_by_name(self) -> Mapping[str, Sequence[tuple[str, int]]]:
@@ -93,9 +95,9 @@ class ToolSettings(Frozen):
         """
         folders = {f"{folder}/" for module in self.modules for folder in _folders(module) if folder}
         places: dict[str, list[tuple[str, int]]] = defaultdict(list)
-        for place in sorted({*self.modules, *folders}):
-            for name, start in _names_of(place):
-                places[name].append((place, start))
+        for path in sorted({*self.modules, *folders}):
+            for name, start in _names_of(path):
+                places[name].append((path, start))
         return places
 
     @property
@@ -137,12 +139,12 @@ def join_below(folder: str, path: str) -> str | None:
     return "/".join(parts)
 
 
-def _names_of(place: str) -> Iterator[tuple[str, int]]:
+def _names_of(module_path: str) -> Iterator[tuple[str, int]]:
     """Yield the names by which a module or folder may be imported, with the index where each begins."""
     for ending in (".py", "/__init__.py", "/"):
-        if not place.endswith(ending):
+        if not module_path.endswith(ending):
             continue
-        path = place.removesuffix(ending)
+        path = module_path.removesuffix(ending)
         start = len(path)
         while start > 0 and len(path) - start <= MAX_NAME:
             start = path.rfind("/", 0, start - 1) + 1

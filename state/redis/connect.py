@@ -102,11 +102,11 @@ class _LaterClient(_Client):
     def _check_open(self) -> None:
         super()._check_open()
         if self.find is not None:
-            found = self.find()
-            found.auto_close_connection_pool = False  # the pool belongs to this client now
+            client = self.find()
+            client.auto_close_connection_pool = False  # the pool belongs to this client now
             self.connection_pool, self.url, self.find = (
-                found.connection_pool,
-                cast("_Client", found).url,
+                client.connection_pool,
+                cast("_Client", client).url,
                 None,
             )
 

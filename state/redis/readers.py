@@ -164,10 +164,10 @@ class StreamReader:
     def at(self, session_id: str, stream: Stream, places: Sequence[str]) -> list[str | None]:
         """Return the entries with these cursors, in one round trip; None: there is no such entry."""
         pipe = self._client.pipeline(transaction=False)
-        for place in places:
-            pipe.xrange(session_key(session_id, stream), min=place, max=place, count=1)
-        found = [read_entries(raw) for raw in (pipe.execute() if places else ())]
-        return [entries[0][1] if entries else None for entries in found]
+        for entry_id in places:
+            pipe.xrange(session_key(session_id, stream), min=entry_id, max=entry_id, count=1)
+        answers = [read_entries(raw) for raw in (pipe.execute() if places else ())]
+        return [entries[0][1] if entries else None for entries in answers]
 
     def length(self, session_id: str, stream: Stream) -> int:
         """Return the number of entries of a stream."""

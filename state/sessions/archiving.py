@@ -34,7 +34,7 @@ _PARKED_MARK = '"status":"parked"'
 def is_waiting(turns: Mapping[str, str]) -> bool:
     """Return whether all turns of a session, from its turns hash, wait for answers."""
     records = [text for name, text in turns.items() if ":" not in name]
-    return bool(records) and all(_PARKED_MARK in it for it in records)
+    return bool(records) and all(_PARKED_MARK in record for record in records)
 
 
 class PageRead(NamedTuple):
@@ -173,9 +173,9 @@ class Restorer:
 
 
 #: Maximum bytes of the records of one session that are not archived yet.
-MOST_SESSION_BYTES = 32 * 1_048_576
+MAX_SESSION_BYTES = 32 * 1_048_576
 #: Maximum bytes of the record of one turn; a larger one is cut.
-MOST_TURN_BYTES = 2 * 1_048_576
+MAX_TURN_BYTES = 2 * 1_048_576
 #: Field of the size of all records; every other field is a token.
 _BYTES = "bytes"
 
@@ -187,7 +187,7 @@ class RecordingStore:
         self._client = client
 
     def add(
-        self, session_id: str, token: str, record: str, *, keep_ms: int, most_bytes: int = MOST_SESSION_BYTES
+        self, session_id: str, token: str, record: str, *, keep_ms: int, most_bytes: int = MAX_SESSION_BYTES
     ) -> bool:
         """Store a record for `keep_ms` milliseconds after the newest one; return False if the session has no room.
 
@@ -205,8 +205,8 @@ class RecordingStore:
 
     def read_all(self, session_id: str) -> dict[str, str]:
         """Return the records by token."""
-        found = cast("dict[str, str]", self._client.hgetall(recorded_key(session_id)))
-        return {token: record for token, record in found.items() if token != _BYTES}
+        records = cast("dict[str, str]", self._client.hgetall(recorded_key(session_id)))
+        return {token: record for token, record in records.items() if token != _BYTES}
 
     def remove(self, session_id: str, tokens: Sequence[str]) -> None:
         """Remove records, because the archive has them."""

@@ -11,7 +11,7 @@ from typing import Any, cast
 from redis import Redis
 from redis.client import NEVER_DECODE
 
-from ...models.attachments import MOST_BYTES, MOST_PER_SESSION, Attachment
+from ...models.attachments import MAX_PER_SESSION, MOST_BYTES, Attachment
 from ..redis.keys import attachments_key
 from ..redis.scripts import call_on_session
 
@@ -56,7 +56,7 @@ class AttachmentStore:
                 "data": data,
                 "phase": "early" if is_early else "open",
                 "most_bytes": MOST_BYTES,
-                "most_number": MOST_PER_SESSION,
+                "most_number": MAX_PER_SESSION,
                 "keep_ms": _EARLY_MS,
             },
         )
@@ -65,8 +65,8 @@ class AttachmentStore:
     def read(self, session_id: str, sha256: str) -> bytes | None:
         """Return the bytes with a digest; None: the session does not have them."""
         client: Any = self._client  # redis-py has no types for an answer that is not decoded
-        found = client.execute_command("HGET", attachments_key(session_id), sha256, **{NEVER_DECODE: []})
-        return cast("bytes | None", found)
+        data = client.execute_command("HGET", attachments_key(session_id), sha256, **{NEVER_DECODE: []})
+        return cast("bytes | None", data)
 
     def size(self, session_id: str, sha256: str) -> int:
         """Return the number of bytes with a digest; 0: the session does not have them."""
@@ -74,5 +74,5 @@ class AttachmentStore:
 
     def digests(self, session_id: str) -> list[str]:
         """Return the digests of all attachments of a session."""
-        found = cast("list[str]", self._client.hkeys(attachments_key(session_id)))
-        return sorted(it for it in found if it != _BYTES)
+        fields = cast("list[str]", self._client.hkeys(attachments_key(session_id)))
+        return sorted(field for field in fields if field != _BYTES)

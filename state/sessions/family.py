@@ -76,8 +76,8 @@ class FamilyStore:
     def links(self, session_id: str) -> FamilyLinks:
         """Return the links of a session; those of an unknown session are empty."""
         names = ("parent", "children", "moved_by")
-        found = cast("list[str | None]", self._client.hmget(session_key(session_id, "session"), list(names)))
-        return FamilyLinks(ParentLink.parse(found[0]), int(found[1] or 0), found[2] or "")
+        values = cast("list[str | None]", self._client.hmget(session_key(session_id, "session"), list(names)))
+        return FamilyLinks(ParentLink.parse(values[0]), int(values[1] or 0), values[2] or "")
 
     def list_children(self, root: str) -> tuple[RegisteredChild, ...]:
         """Return all sub-sessions below a session without parent, by parent, turn and number."""
@@ -87,7 +87,7 @@ class FamilyStore:
 
 def read_children(fields: Mapping[str, str | None]) -> tuple[RegisteredChild, ...]:
     """Return the registered sub-sessions among the fields of a session hash."""
-    return tuple(sorted(_children(fields.items()), key=lambda it: (it.parent, it.turn, it.call)))
+    return tuple(sorted(_children(fields.items()), key=lambda child: (child.parent, child.turn, child.call)))
 
 
 def _children(fields: Iterable[tuple[str, str | None]]) -> Iterable[RegisteredChild]:

@@ -21,7 +21,7 @@ from ..redis.keys import ARCHIVE_QUEUE, DUE, QUEUE_PROGRESS, SESSIONS, session_k
 from ..redis.readers import server_ms
 from ..redis.scripts import call_script
 from .archiving import ArchiveQueue
-from .live_sessions import MOST_STUCK, LiveSessions
+from .live_sessions import MAX_STUCK, LiveSessions
 
 #: Maximum number of listed sessions; the newest are kept.
 LISTED = 100_000
@@ -53,31 +53,33 @@ class SessionIndex(DueIndex):
         return self.add_sessions({session_id: look_in_ms}, archive_in_ms=archive_in_ms)[session_id]
 
     def add_sessions(
-        self, look_in_ms: Mapping[str, int], *, archive_in_ms: int | None = None
+        self, first_check_ms: Mapping[str, int], *, archive_in_ms: int | None = None
     ) -> dict[str, int]:
         """Add several sessions, as `add_session` does, in few round trips.
 
-        `look_in_ms`: milliseconds until the first check, by session id. Return when each was listed.
+        `first_check_ms`: milliseconds until the first check, by session id. Return when each was listed.
         """
         now = self.now_ms()
         # The list is written first, so that a reader that misses a session knows that it is about to be
         # opened.
-        new = cast("int", self._client.zadd(SESSIONS, dict.fromkeys(look_in_ms, now), nx=True))
-        known = self._listed_before(now, list(look_in_ms)) if new < len(look_in_ms) else ()
-        for session_id in known:
+        new = cast("int", self._client.zadd(SESSIONS, dict.fromkeys(first_check_ms, now), nx=True))
+        listed_before = self._listed_before(now, list(first_check_ms)) if new < len(first_check_ms) else ()
+        for session_id in listed_before:
             if not self._client.exists(session_key(session_id, "session")):
                 self._client.zadd(
                     SESSIONS, {session_id: now}
                 )  # the id belonged to a session that has expired
-        self.add_all_due({it: now + delay_ms for it, delay_ms in look_in_ms.items()})
+        self.add_all_due({session_id: now + delay_ms for session_id, delay_ms in first_check_ms.items()})
         if archive_in_ms is not None:
-            self._archive_queue.add_all_due(dict.fromkeys(look_in_ms, now + archive_in_ms))
+            self._archive_queue.add_all_due(dict.fromkeys(first_check_ms, now + archive_in_ms))
         self._client.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
-        return {it: 0 if it in known else now for it in look_in_ms}
+        return {session_id: 0 if session_id in listed_before else now for session_id in first_check_ms}
 
     def _listed_before(self, now_ms: int, session_ids: list[str]) -> frozenset[str]:
         times = self._client.zmscore(SESSIONS, session_ids)
-        return frozenset(it for it, time in zip(session_ids, times, strict=True) if time != now_ms)
+        return frozenset(
+            session_id for session_id, time in zip(session_ids, times, strict=True) if time != now_ms
+        )
 
     def list_session(self, session_id: str, opened_ms: int) -> None:
         """List an existing session at its own opening time, if its id was listed before."""
@@ -117,8 +119,8 @@ class SessionIndex(DueIndex):
         """Count the end of a session. Any number of callers may report the same end; it is counted once."""
         if (mode := self.live.mode_of(session_id)) is None:
             return
-        found = self._client.hmget(session_key(session_id, "session"), "status", "reason")
-        status, reason = cast("list[str | None]", found)
+        values = self._client.hmget(session_key(session_id, "session"), "status", "reason")
+        status, reason = cast("list[str | None]", values)
         if status is None:
             self.live.remove(session_id)
         else:
@@ -132,12 +134,12 @@ class SessionIndex(DueIndex):
     def count_unswept(self, *, before_ms: int) -> int:
         """Return the number of unfinished sessions whose check was due before that time.
 
-        A cancelled session stays in the due index until its next sweep and is not counted. Beyond `MOST_STUCK`
+        A cancelled session stays in the due index until its next sweep and is not counted. Beyond `MAX_STUCK`
         overdue entries, every entry is counted.
         """
         number = self.count_due(before_ms=before_ms)
-        found = self._client.zrangebyscore(DUE, 1, before_ms, start=0, num=MOST_STUCK)
-        overdue = cast("list[str]", found)
+        answer = self._client.zrangebyscore(DUE, 1, before_ms, start=0, num=MAX_STUCK)
+        overdue = cast("list[str]", answer)
         return max(0, number - self.live.count_missing(overdue))
 
     def drop_orphan(self, session_id: str, table: DueIndex) -> None:

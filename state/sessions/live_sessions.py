@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 #: Seconds for which the entries of stuck sessions are kept if no worker adds any.
 _STUCK_TTL_S = 3_600
 #: Maximum number of stuck sessions that are read.
-MOST_STUCK = 1_000
+MAX_STUCK = 1_000
 
 
 #: Each status with its direction of scores: the score of a session is the number of its mode, negative if the
@@ -39,8 +39,8 @@ def _number(label: str) -> int:
 
     Processes that added modes in another order, or not at all, agree on the numbers.
     """
-    known = (*MODES, OTHER)
-    return known.index(label) + 1 if label in known else len(known) + 1 + crc32(label.encode())
+    labels = (*MODES, OTHER)
+    return labels.index(label) + 1 if label in labels else len(labels) + 1 + crc32(label.encode())
 
 
 def _score(mode: str, *, suspended: bool) -> int:
@@ -49,7 +49,7 @@ def _score(mode: str, *, suspended: bool) -> int:
 
 def _label(score: float) -> str:
     """Return the label of the mode of a score: `other` if this process did not add the mode."""
-    labels = {_number(it): it for it in (*MODES, *added_mode_labels())}
+    labels = {_number(label): label for label in (*MODES, *added_mode_labels())}
     return labels.get(int(abs(score)), OTHER)
 
 
@@ -66,7 +66,7 @@ class LiveSessions:
     def add_all(self, modes: Mapping[str, str]) -> None:
         """Add sessions that were opened, with their modes."""
         if modes:
-            scores = {it: _score(mode, suspended=False) for it, mode in modes.items()}
+            scores = {session_id: _score(mode, suspended=False) for session_id, mode in modes.items()}
             self._client.zadd(LIVE, scores, nx=True)
 
     def set_suspended(self, session_id: str, mode: str, *, suspended: bool) -> None:
@@ -150,9 +150,9 @@ class StuckSessions:
         pipeline.execute()
 
     def list_all(self, *, now_ms: int) -> list[tuple[StuckReason, str]]:
-        """Return reasons and session ids, at most `MOST_STUCK`. An entry may be outdated: check the session."""
-        found = self._client.zrangebyscore(STUCK, now_ms, "+inf", start=0, num=MOST_STUCK)
-        split = (member.partition("|") for member in cast("list[str]", found))
+        """Return reasons and session ids, at most `MAX_STUCK`. An entry may be outdated: check the session."""
+        answer = self._client.zrangebyscore(STUCK, now_ms, "+inf", start=0, num=MAX_STUCK)
+        split = (member.partition("|") for member in cast("list[str]", answer))
         return [(StuckReason(reason), session_id) for reason, _, session_id in split]
 
 

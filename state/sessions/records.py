@@ -324,6 +324,6 @@ def _read_extra(word: str, extra: Any, claim: Claim | None) -> dict[str, Any]:
         return {"shortfall": Shortfall(*extra)}
     if word == "swept" and extra is not None:
         due_ms, numbers, advance, held, parent = extra
-        found = {"numbers": tuple(numbers), "due_ms": due_ms, "advance": advance == 1, "held": held == 1}
-        return {**found, "parent": parent}
+        fields = {"numbers": tuple(numbers), "due_ms": due_ms, "advance": advance == 1, "held": held == 1}
+        return {**fields, "parent": parent}
     return {"numbers": tuple(extra or ())}

@@ -90,8 +90,8 @@ class SteeringStore:
 
     def has_steered(self, session_id: str, request: str) -> bool:
         """Return whether a request is among the newest ones that changed the session."""
-        known = self._client.hget(session_key(session_id, "session"), "steered_by")
-        return request in str(known or "").split()
+        steered_by = self._client.hget(session_key(session_id, "session"), "steered_by")
+        return request in str(steered_by or "").split()
 
     def steer(self, session_id: str, change: SettingsChange) -> ScriptAnswer:
         """Write a new edition; return `steered`, `outdated`, `refused` or `missing`."""

@@ -14,7 +14,7 @@ from redis import Redis
 from ...models.errors import IllegalTransition, SessionConflict, SessionNotFound
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.text.ids import new_id
-from ...models.turns.turn import MOST_SPENT
+from ...models.turns.turn import MAX_SPENT
 from ..redis.formats import FORMATS, check_format
 from ..redis.keys import session_key
 from ..redis.readers import read_stored
@@ -24,7 +24,7 @@ from .requests import Claim, JournalNote, Opening, PlanWrite, TurnOutput, format
 from .steering import SessionDocuments, check_session_format, read_documents
 from .turn_records import Accounts, TurnRecord, format_accounts
 
-#: End of the field of a board that holds the place of an item's message in the dialog.
+#: Suffix of the board field with the item's message id.
 PLACE = ":message"
 
 
@@ -62,13 +62,15 @@ class SessionStore:
         script = load_script("sessions/open")
         calls = [
             (
-                script.key_list(it.collab.collab_id, None, ()),
-                script.arg_list(_opening_args(it), it.messages),
+                script.key_list(opening.collab.collab_id, None, ()),
+                script.arg_list(_opening_args(opening), opening.messages),
             )
-            for it in openings
+            for opening in openings
         ]
         raws = evaluate_many(self._client, script, calls)
-        return [read_answer(it.collab.collab_id, raw) for it, raw in zip(openings, raws, strict=True)]
+        return [
+            read_answer(opening.collab.collab_id, raw) for opening, raw in zip(openings, raws, strict=True)
+        ]
 
     def digests(self, session_ids: Sequence[str]) -> list[str | None]:
         """Return the digest of the submission of each session; None: there is no such session."""
@@ -118,7 +120,7 @@ class SessionStore:
         return self._run("turns/release_lost", session_id, args, lock=record.scope).word == "released"
 
     def commit(
-        self, session_id: str, grant: Grant, speech: TurnOutput, *, then: PlanWrite | None = None
+        self, session_id: str, grant: Grant, output: TurnOutput, *, then: PlanWrite | None = None
     ) -> ScriptAnswer:
         """Write the output of a turn, together with the plan made for its outcome.
 
@@ -127,19 +129,19 @@ class SessionStore:
         args: dict[str, ScriptValue] = {
             "number": grant.number,
             "token": grant.token,
-            "kind": speech.kind.value,
-            "result": speech.result,
-            "record": speech.record,
-            "error": speech.error,
-            "spent": format_accounts({**speech.others, grant.token: speech.usage}),
-            "left_out": min(speech.left_out, MOST_SPENT),
-            "notes": format_notes(speech.notes),
+            "kind": output.kind.value,
+            "result": output.result,
+            "record": output.record,
+            "error": output.error,
+            "spent": format_accounts({**output.others, grant.token: output.usage}),
+            "left_out": min(output.left_out, MAX_SPENT),
+            "notes": format_notes(output.notes),
             "expected": then.expected if then else "",
             "plan": then.document if then else "",
         }
         released = then.released if then else ()
         return self._run(
-            "turns/commit", session_id, args, lock=grant.scope, locks=released, rest_args=speech.messages
+            "turns/commit", session_id, args, lock=grant.scope, locks=released, rest_args=output.messages
         )
 
     def fail(

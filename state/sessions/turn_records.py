@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
 from ...models.errors import CorruptSession
-from ...models.turns.turn import MOST_SPENT, Usage
+from ...models.turns.turn import MAX_SPENT, Usage
 from ..redis.readers import converting_to_corrupt
 
 #: Usage of each attempt by its token.
@@ -25,7 +25,7 @@ def format_accounts(accounts: Accounts) -> bytes:
 
     Empty accounts are left out, and amounts are capped so that no counter overflows.
     """
-    amounts = {token: [min(amount, MOST_SPENT) for _, amount in usage] for token, usage in accounts.items()}
+    amounts = {token: [min(amount, MAX_SPENT) for _, amount in usage] for token, usage in accounts.items()}
     return to_json({token: row for token, row in amounts.items() if any(row)})
 
 

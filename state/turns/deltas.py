@@ -35,11 +35,11 @@ log = logging.getLogger(__name__)
 #: Seconds between two writes.
 EVERY_S = 0.1
 #: Approximate maximum of stored deltas per session: five minutes of one turn, or half a minute of ten.
-MOST_PIECES = 3_000
+MAX_PIECES = 3_000
 #: Milliseconds for which a session's deltas are kept after the newest one.
 KEPT_MS = 600_000
 #: Maximum characters of one turn that are published.
-MOST_CHARACTERS = 1_000_000
+MAX_CHARACTERS = 1_000_000
 #: Milliseconds until a registration expires, and seconds between two renewals.
 LISTENING_MS = 60_000
 LISTENING_EVERY_S = 10.0
@@ -86,7 +86,7 @@ class DeltaWriter:
     def add_output(self, text: str) -> None:
         """Add words."""
         with self._lock:
-            if text and self._sent < MOST_CHARACTERS:
+            if text and self._sent < MAX_CHARACTERS:
                 self._pending.append(text)
         self._publisher.mark_pending(self)
 
@@ -115,7 +115,7 @@ class DeltaPublisher:
         self._client = client
         self._lock = threading.Lock()
         self._heard: set[DeltaWriter] = set()
-        self._something = threading.Event()
+        self._has_pending = threading.Event()
         self._thread: threading.Thread | None = None
 
     def writer(self, session_id: str, grant: Grant, participant: str) -> DeltaWriter | None:
@@ -135,12 +135,12 @@ class DeltaPublisher:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="symposia-deltas", daemon=True)
                 self._thread.start()
-        self._something.set()
+        self._has_pending.set()
 
     def _run(self) -> None:
         while True:
-            self._something.wait()
-            self._something.clear()
+            self._has_pending.wait()
+            self._has_pending.clear()
             with self._lock:
                 heard, self._heard = self._heard, set()
             for writer in heard:
@@ -152,7 +152,7 @@ class DeltaPublisher:
     def _send(self, key: str, delta: Delta) -> None:
         try:
             with self._client.pipeline(transaction=True) as pipe:
-                pipe.xadd(key, {"d": delta.model_dump_json()}, maxlen=MOST_PIECES, approximate=True)
+                pipe.xadd(key, {"d": delta.model_dump_json()}, maxlen=MAX_PIECES, approximate=True)
                 pipe.pexpire(key, KEPT_MS)
                 pipe.execute()
         except (RedisError, StateError) as error:
@@ -160,7 +160,7 @@ class DeltaPublisher:
 
 
 #: Approximate maximum of stored events per session.
-_MOST_EVENTS = 1_000
+_MAX_EVENTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +197,6 @@ class ToolEventWriter:
     def _write(self, text: str) -> None:
         key = session_key(self.session_id, "tools")
         with self.client.pipeline(transaction=True) as pipe:
-            pipe.xadd(key, {"t": text}, maxlen=_MOST_EVENTS, approximate=True)
+            pipe.xadd(key, {"t": text}, maxlen=_MAX_EVENTS, approximate=True)
             pipe.pexpire(key, KEPT_MS)
             pipe.execute()

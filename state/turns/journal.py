@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 #: Milliseconds for which finished calls are kept for the next attempt of the turn.
 KEPT_MS = 24 * 3_600_000
 #: Maximum number of stored calls of one turn, and bytes of one answer; other calls are made again on a retry.
-MOST_CALLS = 500
-MOST_BYTES = 1_048_576
+MAX_CALLS = 500
+MAX_BYTES = 1_048_576
 
 
 class CallJournal:
@@ -69,7 +69,9 @@ class CallJournal:
 
     def find_by_prefix(self, prefix: str) -> dict[str, str]:
         """Return the stored answers whose names start with `prefix`, by the rest of the name."""
-        return {name.removeprefix(prefix): it for name, it in self.load().items() if name.startswith(prefix)}
+        return {
+            name.removeprefix(prefix): value for name, value in self.load().items() if name.startswith(prefix)
+        }
 
     async def store_answers(self, answers: Mapping[str, str]) -> None:
         """Store answers. If Redis is unavailable, only this process has them, and the turn continues."""
@@ -108,9 +110,9 @@ class CallJournal:
 
     def _has_room(self, call: str, answer: str) -> bool:
         calls = self.load()
-        has_room = call in calls or len(calls) < MOST_CALLS
+        has_room = call in calls or len(calls) < MAX_CALLS
         try:
-            return has_room and len(answer.encode()) <= MOST_BYTES
+            return has_room and len(answer.encode()) <= MAX_BYTES
         except UnicodeEncodeError:  # a lone surrogate in a tool's answer: the call is made again
             return False
 

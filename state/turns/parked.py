@@ -171,23 +171,23 @@ class ParkedTurnStore:
 
         Refusals: `late`, `early`, `foreign`, `double`, `inactive`, `unknown` or `missing`.
         """
-        speech = reply.speech
+        output = reply.speech
         args: dict[str, ScriptValue] = {
             "number": reply.number,
             "reply": reply.reply_token,
             "request": reply.request,
             "rule": reply.rule.value,
-            "kind": speech.kind.value if speech else "",
-            "result": speech.result if speech else "",
-            "record": speech.record if speech else "",
-            "error": speech.error if speech else reply.error,
+            "kind": output.kind.value if output else "",
+            "result": output.result if output else "",
+            "record": output.record if output else "",
+            "error": output.error if output else reply.error,
             "wait": reply.wait,
             "agent": reply.agent,
             "outcome": reply.outcome,
             "about": to_json(reply.about),
             "spent": format_accounts(reply.spent) if reply.spent else "",
         }
-        messages = speech.messages if speech else ()
+        messages = output.messages if output else ()
         return read_answer(
             session_id, call_on_session(self._client, "parked/reply", session_id, args, rest=messages)
         )
@@ -264,7 +264,7 @@ class Inbox:
         drop(self._client, INBOX, inbox_entry.member(), at_ms)
 
     def _read(self, low: float, skipped: int) -> list[tuple[str, float]]:
-        found = self._client.zrangebyscore(
+        answer = self._client.zrangebyscore(
             INBOX, repr(low), "+inf", start=skipped, num=_PAGE, withscores=True
         )
-        return cast("list[tuple[str, float]]", found)
+        return cast("list[tuple[str, float]]", answer)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: Maximum planning attempts. An attempt fails only if another planner succeeded at the same time.
-RACES = 50
+MAX_PLAN_ATTEMPTS = 50
 #: Answers of the call that has applied its plan.
 _APPLIED = ("committed", "planned")
 
@@ -105,8 +105,14 @@ def dispatch_plan(
     state = answer.state
     if state is None or state.planned_by != write.plan_id:
         return False
-    for it in write.refused:
-        log.info("turn %s of %s: hand-off to %r refused: %s", it.number, facts.session_id, it.to, it.reason)
+    for hand_off in write.refused:
+        log.info(
+            "turn %s of %s: hand-off to %r refused: %s",
+            hand_off.number,
+            facts.session_id,
+            hand_off.to,
+            hand_off.reason,
+        )
     report_dropped(runtime.graph, state, write.dropped)
     if 1 in answer.numbers:
         TurnMetrics(runtime.ports.metrics, facts.collab.mode).started()
@@ -148,7 +154,7 @@ def advance(
         A summary for monitors.
     """
     state = state or runtime.store.state(session_id)
-    for _ in range(RACES):
+    for _ in range(MAX_PLAN_ATTEMPTS):
         facts = runtime.sessions.facts.get_for_state(session_id, state)
         if facts.spec.memory is not None:
             runtime.ports.memory.remember(facts, state)
@@ -167,9 +173,9 @@ def advance(
     log.warning(
         "session %s: planning failed, %d conflicts with concurrent changes in a row; the sweep will retry",
         session_id,
-        RACES,
+        MAX_PLAN_ATTEMPTS,
     )
-    return f"not planned: {RACES} conflicts with concurrent changes in a row"
+    return f"not planned: {MAX_PLAN_ATTEMPTS} conflicts with concurrent changes in a row"
 
 
 def _summarize_plan(answer: ScriptAnswer) -> str:

@@ -47,14 +47,14 @@ def max_turn_spend(declared: TurnLimits, spends: Sequence[SpendingBounds]) -> Sp
     """Return the most that a turn spends with any agent: the declared amount, or a lower known bound."""
     usd = declared.turn_usd
     return SpendingBounds(
-        tokens=_most(declared.turn_tokens, [it.tokens for it in spends]),
-        cost_micros=_most(None if usd is None else round(usd * 1e6), [it.cost_micros for it in spends]),
+        tokens=_most(declared.turn_tokens, [spend.tokens for spend in spends]),
+        cost_micros=_most(None if usd is None else round(usd * 1e6), [spend.cost_micros for spend in spends]),
     )
 
 
-def _most(declared: int | None, known: Sequence[int | None]) -> int | None:
-    amounts = [amount for amount in known if amount is not None]
-    if len(amounts) < len(known):
+def _most(declared: int | None, reported: Sequence[int | None]) -> int | None:
+    amounts = [amount for amount in reported if amount is not None]
+    if len(amounts) < len(reported):
         return declared
     return max(amounts) if declared is None else min(declared, max(amounts))
 
@@ -93,8 +93,8 @@ def affordable_turns(limits: RemainingBudget, state: SessionState) -> Iterator[i
     if not waiting:
         return
     held = [turn.reserved for turn in state.open_turns()]
-    tokens = _left(limits.tokens, state.usage.tokens, (it.tokens for it in held))
-    cost = _left(limits.cost_micros, state.usage.cost_micros, (it.cost for it in held))
+    tokens = _left(limits.tokens, state.usage.tokens, (reservation.tokens for reservation in held))
+    cost = _left(limits.cost_micros, state.usage.cost_micros, (reservation.cost for reservation in held))
     is_first = not any(turn.status == "speaking" or turn.reserved != NOTHING for turn in state.open_turns())
     for number, wanted in waiting:
         tokens, cost = tokens - wanted.tokens, cost - wanted.cost

@@ -87,15 +87,15 @@ class Moment:
             state=self.state,
             results=tuple(sorted(self.results, key=lambda result: result.number)),
             open=tuple(
-                OpenTurn(number=number, participant=it.participant, scope=it.scope, item=it.item)
-                for number, it in self.open.items()
+                OpenTurn(number=number, participant=turn.participant, scope=turn.scope, item=turn.item)
+                for number, turn in self.open.items()
             ),
             totals=Totals(turns=self.closed, skipped=self.skipped, rounds=self.rounds + ended, usage=usage),
         )
 
     def after_step(self, step: Step, stop_state: dict[str, JsonValue]) -> Moment:
         """Return the moment after a step was planned, which consumes the results."""
-        kept = {number: it for number, it in self.open.items() if number not in step.drop}
+        kept = {number: turn for number, turn in self.open.items() if number not in step.drop}
         return replace(
             self,
             state=step.state,
@@ -107,7 +107,7 @@ class Moment:
             open={**kept, **dict(enumerate(step.turns, self.next_number))},
             board={
                 **self.board,
-                **{it.item.item_id: it.model_dump_json(exclude_none=True) for it in step.board},
+                **{entry.item.item_id: entry.model_dump_json(exclude_none=True) for entry in step.board},
             },
         )
 
@@ -115,7 +115,7 @@ class Moment:
         """Return the moment after an open turn has closed."""
         return replace(
             self,
-            open={number: it for number, it in self.open.items() if number != result.number},
+            open={number: turn for number, turn in self.open.items() if number != result.number},
             results=(*self.results, result),
             closed=self.closed + 1,
             skipped=self.skipped + (result.kind is OutcomeKind.SKIPPED),
@@ -169,7 +169,7 @@ def read_past_turns(events: Iterable[tuple[int, MapEvent]], board: Iterable[Boar
             closed_before[payload["turn_number"]] = len(closed)
         elif (result := written_result(event)) is not None:
             closed[payload["turn_number"]] = _result(payload, result)
-    items = {it.turn_number: it.item.item_id for it in board if it.turn_number is not None}
+    items = {entry.turn_number: entry.item.item_id for entry in board if entry.turn_number is not None}
     return PastTurns(speakers, began, tuple(closed.values()), items, closed_before)
 
 

@@ -137,7 +137,7 @@ class _Rerun:
             opened = {number: self._planned[number] for number in numbers}
             yield replace(
                 self._now,
-                results=tuple(it for it in self._now.results if it.number not in numbers),
+                results=tuple(result for result in self._now.results if result.number not in numbers),
                 open=dict(sorted({**self._now.open, **opened}.items())),
                 closed=self._now.closed - len(hidden),
                 skipped=self._now.skipped - skipped,
@@ -149,11 +149,13 @@ class _Rerun:
         if not self._now.results or not self._next:
             return []
         last = self._past.closed[self._next - 1].number
-        known = self._past.closed_before.get(last, 0)
+        closed_before = self._past.closed_before.get(last, 0)
         return [
-            it
-            for it in self._now.results
-            if it.number != last and it.number in self._planned and self._closed_at[it.number] >= known
+            result
+            for result in self._now.results
+            if result.number != last
+            and result.number in self._planned
+            and self._closed_at[result.number] >= closed_before
         ]
 
     def _plan_from(self, seen: Moment, number: int) -> _Planned | None:
@@ -172,7 +174,7 @@ class _Rerun:
 
     def _apply(self, planned: _Planned) -> None:
         """Apply a step. Turns that had closed, and that its planner did not see, are left for the next plan."""
-        hidden = [it for it in self._now.results if it.number in planned.seen.open]
+        hidden = [result for result in self._now.results if result.number in planned.seen.open]
         self._planned.update(enumerate(planned.step.turns, self._now.next_number))
         self._now = planned.seen.after_step(planned.step, planned.stop_state)
         for result in hidden:

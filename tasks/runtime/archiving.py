@@ -128,17 +128,17 @@ class Archiver:
         return written
 
     def _archive_all(self, session_ids: Sequence[str]) -> int:
-        known = self.target.writer.progress(session_ids)
+        progress_by_session = self.target.writer.progress(session_ids)
         written, pages = 0, []
         for session_id in session_ids:
             with _retrying_later(session_id):
-                progress = known.get(session_id, ArchiveProgress())
-                look = self._reader.read_page(session_id, progress)
-                if look.page is None or not self.target.writer.fits_together(look.page):
-                    written += self._archive_read(session_id, progress, look)
+                progress = progress_by_session.get(session_id, ArchiveProgress())
+                page_read = self._reader.read_page(session_id, progress)
+                if page_read.page is None or not self.target.writer.fits_together(page_read.page):
+                    written += self._archive_read(session_id, progress, page_read)
                     continue
-                pages.append(look.page)
-            if sum(it.size for it in pages) >= BATCH_CHARACTERS:
+                pages.append(page_read.page)
+            if sum(page.size for page in pages) >= BATCH_CHARACTERS:
                 written += self._write_together(pages)
                 pages = []
         return written + self._write_together(pages)
@@ -148,7 +148,7 @@ class Archiver:
         if len(pages) > 1:
             try:
                 if self.target.writer.write_all(pages):
-                    self._schedule_checks([_Written.read(it) for it in pages])
+                    self._schedule_checks([_Written.read(page) for page in pages])
                     return len(pages)
             except (ArchiveUnavailable, RedisUnavailable):
                 raise
@@ -167,15 +167,15 @@ class Archiver:
         """
         return self._archive_read(session_id, progress, self._reader.read_page(session_id, progress))
 
-    def _archive_read(self, session_id: str, progress: ArchiveProgress, look: PageRead) -> bool:
-        if look.word == "missing":
+    def _archive_read(self, session_id: str, progress: ArchiveProgress, page_read: PageRead) -> bool:
+        if page_read.word == "missing":
             self._index.drop_orphan(session_id, self._queue)
             return False
-        if look.word == "newer":  # the archiver of a newer worker writes it
+        if page_read.word == "newer":  # the archiver of a newer worker writes it
             self._queue.reschedule(session_id, self._index.now_ms() + self._times.every_ms)
             return False
-        if look.page is not None:
-            return self._write(look.page)
+        if page_read.page is not None:
+            return self._write(page_read.page)
         waits = self._reader.is_waiting(session_id)
         # For other sessions an end is assumed here; `_schedule_checks` verifies it.
         self._schedule_checks([_Written(session_id, progress, has_ended=not waits, is_waiting=waits)])

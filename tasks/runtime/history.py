@@ -116,26 +116,26 @@ class HistoryReader:
                 return
 
     def _newest(self, history: History, count: int) -> tuple[Message, ...]:
-        found: list[Message] = []
+        messages: list[Message] = []
         visited: set[str] = set()
         link: History | None = history
-        while link is not None and len(found) < count and link.session not in visited:
+        while link is not None and len(messages) < count and link.session not in visited:
             visited.add(link.session)  # an id that was used again could lead back to an earlier session
             try:
-                known = self._link(link, count - len(found))
+                loaded = self._link(link, count - len(messages))
             except SessionNotFound:
-                found.append(_missing_note(link))
+                messages.append(_missing_note(link))
                 break
-            found += known.messages[: count - len(found)]
-            link = known.earlier
-        return tuple(reversed(found))
+            messages += loaded.messages[: count - len(messages)]
+            link = loaded.earlier
+        return tuple(reversed(messages))
 
     def _link(self, history: History, count: int) -> _Link:
         with self._lock:
-            known = self._known.get(history)
-            if known is not None and (known.asked >= count or len(known.messages) < known.asked):
+            cached = self._known.get(history)
+            if cached is not None and (cached.asked >= count or len(cached.messages) < cached.asked):
                 self._known.move_to_end(history)
-                return known
+                return cached
         link = self._read(history, count)
         with self._lock:
             self._keep(history, link)

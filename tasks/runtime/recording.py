@@ -96,7 +96,8 @@ class TurnRecorder:
         """As in CallObserver."""
         ask, retry = self._asks[-1], scrub_data(message, self.secrets)
         ask.tool_calls = [
-            it.model_copy(update={"retry": retry}) if it.call == call else it for it in ask.tool_calls
+            tool_call.model_copy(update={"retry": retry}) if tool_call.call == call else tool_call
+            for tool_call in ask.tool_calls
         ]
 
     def build(
@@ -122,7 +123,7 @@ class TurnRecorder:
             token=token,
             binding=self._scrub(self._binding or binding),
             planned=self._scrub(planned),
-            asks=tuple(self._build_ask(it, journal) for it in self._asks),
+            asks=tuple(self._build_ask(ask, journal) for ask in self._asks),
             result=self._scrub(result),
         )
 
@@ -132,8 +133,8 @@ class TurnRecorder:
             context=scrub_data(data, self.secrets),
             seen=_seen_by(ask.context),
             note=ask.note and scrub_data(ask.note, self.secrets),
-            requests=tuple(self._with_answer(it, journal) for it in ask.requests),
-            tool_calls=tuple(self._with_result(it, journal) for it in ask.tool_calls),
+            requests=tuple(self._with_answer(request, journal) for request in ask.requests),
+            tool_calls=tuple(self._with_result(tool_call, journal) for tool_call in ask.tool_calls),
             outcome=ask.outcome and self._scrub(ask.outcome),
         )
 

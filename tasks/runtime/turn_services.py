@@ -32,18 +32,18 @@ from .recording import TurnRecorder
 log = logging.getLogger(__name__)
 
 #: Maximum seconds for which a turn waits in a worker for the rate limit of its model.
-MOST_WAIT_S = 1.0
+MAX_WAIT_S = 1.0
 
 #: Function that returns the rate limit of a model of the registry; None: it has none.
 RateOf = Callable[[str], Rate | None]
 
 
 def wait_for_permit(rates: RateLimiter, rate: Rate) -> Permit | int:
-    """Wait at most `MOST_WAIT_S` seconds for a permit.
+    """Wait at most `MAX_WAIT_S` seconds for a permit.
 
     Return it, or the milliseconds after which to retry.
     """
-    deadline = time.monotonic() + MOST_WAIT_S
+    deadline = time.monotonic() + MAX_WAIT_S
     while isinstance(answer := rates.admit(rate), int) and time.monotonic() + answer / 1000 <= deadline:
         time.sleep(answer / 1000)
     return answer

@@ -224,8 +224,8 @@ class SessionOpener:
         except SessionNotFound:
             return None
         spec = read_stored(SessionSpec, documents.spec, session_id=prepared.collab.collab_id, part="spec")
-        asked = ((prepared.task, spec.task), (prepared.conversation, spec.conversation))
-        if any(given is not None and normalize_id(given) != there for given, there in asked):
+        placements = ((prepared.task, spec.task), (prepared.conversation, spec.conversation))
+        if any(given is not None and normalize_id(given) != there for given, there in placements):
             return None
         if prepared.thread_id not in (None, spec.thread_id):
             return None
@@ -245,25 +245,36 @@ class SessionOpener:
         self._store_attachments(planned)
         # Add them to the due index first: a crash after this line leaves index entries without a session,
         # a crash after the next one sessions that the sweep starts.
-        look_in_ms = {it.session_id: self._look_in_ms(it.opening) for it in planned}
-        entered_ms = self.index.add_sessions(look_in_ms, archive_in_ms=self.archive_in_ms)
-        answers = self.store.open_all([it.opening for it in planned])
-        found = list(zip(planned, answers, strict=True))
-        for it, answer in found:
+        first_check_ms = {
+            planned_opening.session_id: self._first_check_ms(planned_opening.opening)
+            for planned_opening in planned
+        }
+        entered_ms = self.index.add_sessions(first_check_ms, archive_in_ms=self.archive_in_ms)
+        answers = self.store.open_all([planned_opening.opening for planned_opening in planned])
+        pairs = list(zip(planned, answers, strict=True))
+        for planned_opening, answer in pairs:
             state = answer.state
-            if state and state.opened_ms - entered_ms[it.session_id] > _SOON_MS:
+            if state and state.opened_ms - entered_ms[planned_opening.session_id] > _SOON_MS:
                 # After such a delay, or with a reused id, readers may have removed its entries as those of an
                 # expired session.
                 self.index.add_session(
-                    it.session_id, look_in_ms=look_in_ms[it.session_id], archive_in_ms=self.archive_in_ms
+                    planned_opening.session_id,
+                    look_in_ms=first_check_ms[planned_opening.session_id],
+                    archive_in_ms=self.archive_in_ms,
                 )
-                self.index.list_session(it.session_id, state.opened_ms)
+                self.index.list_session(planned_opening.session_id, state.opened_ms)
         # Also if it `exists`: an earlier call with this submission may have lost its answer.
-        first = [(it, answer.state) for it, answer in found if answer.state and _begins(answer.state)]
-        modes = {it.session_id: it.opening.collab.mode for it, _ in first}
+        first = [
+            (planned_opening, answer.state)
+            for planned_opening, answer in pairs
+            if answer.state and _begins(answer.state)
+        ]
+        modes = {
+            planned_opening.session_id: planned_opening.opening.collab.mode for planned_opening, _ in first
+        }
         self.index.live.add_all(modes)
-        self._send_first_steps({it.session_id: state.now_ms for it, state in first})
-        return [_result(it, answer) for it, answer in found]
+        self._send_first_steps({planned_opening.session_id: state.now_ms for planned_opening, state in first})
+        return [_result(planned_opening, answer) for planned_opening, answer in pairs]
 
     def _store_attachments(self, planned: Sequence[PlannedOpening]) -> None:
         """Store the attachments of sessions that do not exist yet; without a session they expire.
@@ -272,12 +283,12 @@ class SessionOpener:
             InvalidInput: Attachments of another submission with the same id, which was not opened, need the room.
         """
         store = AttachmentStore(self.store.client)
-        for it in planned:
-            for attachment in it.attachments:
-                if store.add(it.session_id, attachment, is_early=True) == "full":
+        for planned_opening in planned:
+            for attachment in planned_opening.attachments:
+                if store.add(planned_opening.session_id, attachment, is_early=True) == "full":
                     raise InvalidInput(ATTACHMENTS, attachment.name, FULL)
 
-    def _look_in_ms(self, opening: Opening) -> int:
+    def _first_check_ms(self, opening: Opening) -> int:
         deadline_s = opening.deadline_s
         return self.grace_ms if deadline_s is None else min(self.grace_ms, int(deadline_s * 1000))
 
@@ -338,5 +349,5 @@ def _digest(prepared: Submission, spec: SessionSpec) -> str:
         "messages": [[message.role, message.content] for message in prepared.messages],
     }
     if prepared.attachments:  # a session without attachments keeps the digest of earlier versions
-        content["attachments"] = [it.model_dump(mode="json") for it in prepared.attachments]
+        content["attachments"] = [attachment.model_dump(mode="json") for attachment in prepared.attachments]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

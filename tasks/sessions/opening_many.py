@@ -52,32 +52,34 @@ def open_many(
     _check_conflicts(opener, planned, name_in_errors)
     facts: list[SessionFacts | None] = []
     for chunk in _chunks(planned):
-        rest = [it.session_id for it in planned[len(facts) + len(chunk) :]]
-        before = [it.session_id for it in planned[: len(facts)]]
-        ids = [it.session_id for it in chunk]
+        rest = [planned_opening.session_id for planned_opening in planned[len(facts) + len(chunk) :]]
+        before = [planned_opening.session_id for planned_opening in planned[: len(facts)]]
+        ids = [planned_opening.session_id for planned_opening in chunk]
         try:
             written = opener.write(chunk)
         except StateError as error:
             raise PartlySubmitted(submitted=before, unknown=ids, missing=rest, cause=error) from error
-        refused = {it.session_id: it for it in written if isinstance(it, SessionConflict)}
+        refused = {
+            conflict.session_id: conflict for conflict in written if isinstance(conflict, SessionConflict)
+        }
         if refused:  # another process took the id after the check
-            opened = [it for it in ids if it not in refused]
+            opened = [session_id for session_id in ids if session_id not in refused]
             conflict = next(iter(refused.values()))
             raise PartlySubmitted(
                 submitted=[*before, *opened], unknown=(), missing=[*refused, *rest], cause=conflict
             ) from conflict
-        facts += [it for it in written if not isinstance(it, SessionConflict)]
+        facts += [result for result in written if not isinstance(result, SessionConflict)]
     return facts
 
 
 def _check_ids(planned: Sequence[PlannedOpening], name_in_errors: NameInErrors) -> None:
     seen: dict[str, int] = {}
-    for index, it in enumerate(planned):
-        first = seen.setdefault(it.session_id, index)
+    for index, planned_opening in enumerate(planned):
+        first = seen.setdefault(planned_opening.session_id, index)
         if first != index:
             with name_in_errors(index):
                 rule = f"must be unique in one call: the session with index {first} has the same id"
-                raise InvalidInput("collab_id", it.session_id, rule)
+                raise InvalidInput("collab_id", planned_opening.session_id, rule)
 
 
 def _check_conflicts(
@@ -85,11 +87,11 @@ def _check_conflicts(
 ) -> None:
     done = 0
     for chunk in _chunks(planned):
-        digests = opener.store.digests([it.session_id for it in chunk])
-        for index, (it, known) in enumerate(zip(chunk, digests, strict=True), done):
-            if known not in (None, it.opening.digest):
+        digests = opener.store.digests([planned_opening.session_id for planned_opening in chunk])
+        for index, (planned_opening, digest) in enumerate(zip(chunk, digests, strict=True), done):
+            if digest not in (None, planned_opening.opening.digest):
                 with name_in_errors(index):
-                    raise SessionConflict(it.session_id)
+                    raise SessionConflict(planned_opening.session_id)
         done += len(chunk)
 
 

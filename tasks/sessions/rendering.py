@@ -66,14 +66,14 @@ def one_line(text: str, *, limit: int = 120) -> str:
 
 def _describe_state(node: TaskNode) -> str:
     """Return the state of a node in words."""
-    words = [node.outcome.value]
+    parts = [node.outcome.value]
     if node.attempt > 1:
-        words.append(f"attempt {node.attempt}")
+        parts.append(f"attempt {node.attempt}")
     if node.tokens:
-        words.append(count_of(node.tokens, "token"))
+        parts.append(count_of(node.tokens, "token"))
     if node.error:
-        words.append(node.error)
-    return ", ".join(words)
+        parts.append(node.error)
+    return ", ".join(parts)
 
 
 def _heading(tree: TaskTree) -> list[str]:
@@ -234,8 +234,12 @@ def output_of(state: SessionState, messages: Sequence[Message]) -> JsonValue:
         turn = read_progress(kept).turn
     if turn is None:
         return None
-    found = (it.output for it in reversed(messages) if it.turn_number == turn and it.output is not None)
-    return next(found, None)
+    outputs = (
+        message.output
+        for message in reversed(messages)
+        if message.turn_number == turn and message.output is not None
+    )
+    return next(outputs, None)
 
 
 def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dialog: Dialog) -> str:
@@ -247,7 +251,10 @@ def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dial
     # The parser of alignment documents; other readers of sessions do not need it.
     from ...alignment.transcript import render_transcript
 
-    experts = next((it.experts for it in facts.spec.stop.leaves() if isinstance(it, Converged)), None)
+    experts = next(
+        (condition.experts for condition in facts.spec.stop.leaves() if isinstance(condition, Converged)),
+        None,
+    )
     if facts.spec.protocol is None or experts is None:
         raise InvalidInput(
             "protocol",
@@ -255,10 +262,14 @@ def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dial
             "must be `alignment`: only alignment sessions can be written as Markdown",
         )
     # Participants who joined later are also experts, but the session does not wait for their convergence.
-    joined = (it.participant_id for it in collab.participants)
-    spoke = (it.speaker for it in dialog.messages if it.turn_number is not None and it.speaker is not None)
+    joined = (participant.participant_id for participant in collab.participants)
+    spoke = (
+        message.speaker
+        for message in dialog.messages
+        if message.turn_number is not None and message.speaker is not None
+    )
     judges = {facts.spec.orchestrator, facts.spec.options.aggregator}
     everyone = dict.fromkeys((*experts, *joined, *spoke))
     return render_transcript(
-        collab, dialog.messages, ledger_of(state), [it for it in everyone if it not in judges]
+        collab, dialog.messages, ledger_of(state), [speaker for speaker in everyone if speaker not in judges]
     )

@@ -42,8 +42,8 @@ def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) 
     """
     archive.prepare()
     reader, restorer = archive.reader, Restorer(client)
-    found, snapshot = reader.session(session_id), reader.snapshot(session_id)
-    status = found.fields["status"]
+    archived, snapshot = reader.session(session_id), reader.snapshot(session_id)
+    status = archived.fields["status"]
     if status in (CollabStatus.COMPLETED, CollabStatus.CANCELLED):
         raise NotRestorable(
             session_id,
@@ -65,7 +65,7 @@ def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) 
     # Add it to the index first: a crash after this line leaves an index entry without a session, a crash
     # after the next one a session that the sweep finds.
     SessionIndex(client).add_session(session_id, look_in_ms=0, archive_in_ms=0)
-    state = restorer.restore(session_id, found.documents, snapshot, request=new_id()).state
+    state = restorer.restore(session_id, archived.documents, snapshot, request=new_id()).state
     if state is None:
         raise _already_live(client, session_id)
     facts = _index_session(client, session_id, state)

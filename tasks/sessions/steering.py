@@ -35,11 +35,11 @@ from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.steering import SessionDocuments, SettingsChange, SteeringStore, read_documents
 
 #: Maximum attempts of a change; an attempt fails only if a concurrent change succeeded.
-RACES = 50
+MAX_ATTEMPTS = 50
 #: Characters of an instruction that its event contains.
 _MAX_EVENT_TEXT = 500
 
-_CastChange = Callable[[SessionParticipants], SessionParticipants]
+_ParticipantsChange = Callable[[SessionParticipants], SessionParticipants]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,11 @@ class SessionSteering:
         binding = binding_for(who, agent, known_agents=WorkerPresence(self.client).known_agents())
         about: dict[str, JsonValue] = {"participant_id": who.participant_id, "agent": binding.agent}
 
-        def made(cast: SessionParticipants) -> SessionParticipants:
-            self.check_joining(cast.spec, who)
-            return _check_cast(cast.with_participant(who, binding, limit_bytes=self.limit_bytes))
+        def made(participants: SessionParticipants) -> SessionParticipants:
+            self.check_joining(participants.spec, who)
+            return _check_participants(
+                participants.with_participant(who, binding, limit_bytes=self.limit_bytes)
+            )
 
         self._steer("participant.added", about, next_round=made)
 
@@ -77,8 +79,8 @@ class SessionSteering:
             SessionEnded: The session has ended.
         """
 
-        def made(cast: SessionParticipants) -> SessionParticipants:
-            return _check_cast(cast.without_participant(name, limit_bytes=self.limit_bytes))
+        def made(participants: SessionParticipants) -> SessionParticipants:
+            return _check_participants(participants.without_participant(name, limit_bytes=self.limit_bytes))
 
         self._steer("participant.removed", {"participant_id": name}, next_round=made)
 
@@ -92,8 +94,8 @@ class SessionSteering:
         _check_text("text", text, self.limit_bytes)
         about: dict[str, JsonValue] = {"participant_id": name, "instructions": text[:_MAX_EVENT_TEXT]}
 
-        def made(cast: SessionParticipants) -> SessionParticipants:
-            return cast.with_instructions(name, text)
+        def made(participants: SessionParticipants) -> SessionParticipants:
+            return participants.with_instructions(name, text)
 
         self._steer("participant.instructed", about, now=made, next_round=made)
 
@@ -123,20 +125,20 @@ class SessionSteering:
 
     def _store(self, attachments: Sequence[Attachment]) -> None:
         store = AttachmentStore(self.client)
-        for it in attachments:
-            if store.add(self.session_id, it) == "full":
-                raise InvalidInput(ATTACHMENTS, it.name, FULL)
+        for attachment in attachments:
+            if store.add(self.session_id, attachment) == "full":
+                raise InvalidInput(ATTACHMENTS, attachment.name, FULL)
 
     def _steer(
         self,
         event: str,
         about: dict[str, JsonValue],
         *,
-        next_round: _CastChange,
-        now: _CastChange | None = None,
+        next_round: _ParticipantsChange,
+        now: _ParticipantsChange | None = None,
     ) -> None:
         """Apply the change to the newest edition; retry after concurrent changes."""
-        for _ in range(RACES):
+        for _ in range(MAX_ATTEMPTS):
             base = read_documents(self.client, self.session_id)
             if SteeringStore(self.client).has_steered(self.session_id, self.request):
                 return  # an earlier call, whose answer was lost, made the change
@@ -146,7 +148,7 @@ class SessionSteering:
         raise InvalidInput(
             "session",
             self.session_id,
-            f"cannot be changed now: {RACES} conflicts with concurrent changes in a row; try again",
+            f"cannot be changed now: {MAX_ATTEMPTS} conflicts with concurrent changes in a row; try again",
         )
 
     def _change(
@@ -155,8 +157,8 @@ class SessionSteering:
         event: str,
         about: dict[str, JsonValue],
         *,
-        next_round: _CastChange,
-        now: _CastChange | None,
+        next_round: _ParticipantsChange,
+        now: _ParticipantsChange | None,
     ) -> SettingsChange:
         current = self._cast(base.collab, base.spec)
         waiting = self._cast(base.next_collab, base.next_spec or "") if base.next_collab else None
@@ -194,7 +196,7 @@ class SessionSteering:
 
 
 def _apply_to_waiting(
-    now: _CastChange, current: SessionParticipants, waiting: SessionParticipants | None
+    now: _ParticipantsChange, current: SessionParticipants, waiting: SessionParticipants | None
 ) -> SessionParticipants:
     try:
         return now(current)
@@ -208,11 +210,14 @@ def _json(spec: SessionSpec) -> str:
     return spec.model_dump_json(exclude_defaults=True)
 
 
-def _check_cast(cast: SessionParticipants) -> SessionParticipants:
+def _check_participants(participants: SessionParticipants) -> SessionParticipants:
     check_mode_options(
-        cast.collab.mode, cast.collab.participants, options=cast.spec.options, stop=cast.spec.stop
+        participants.collab.mode,
+        participants.collab.participants,
+        options=participants.spec.options,
+        stop=participants.spec.stop,
     )
-    return cast
+    return participants
 
 
 def _check_text(where: str, text: object, limit_bytes: int) -> None:

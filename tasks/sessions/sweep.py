@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 #: Maximum number of sessions per claim.
 BATCH = 100
 #: Seconds after which a sweep claims no more sessions, because the worker has other work.
-LONGEST_S = 2.0
+MAX_SWEEP_S = 2.0
 #: Seconds after which a sweep reads the progress of the queue again: with a slow Redis, many checks take
 #: long.
 VIEW_S = 0.5
@@ -69,7 +69,7 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
         RedisUnavailable, OperationalError: Unchecked sessions are claimed again after the grace time.
     """
     runtime.graph.check()
-    sent, ends_at = 0, time.monotonic() + LONGEST_S
+    sent, ends_at = 0, time.monotonic() + MAX_SWEEP_S
     newer: list[str] = []
     while True:
         view = QueueView.now(runtime, is_free)

@@ -17,7 +17,7 @@ from ...models.metrics import TurnOutcomeLabel
 from ...models.modes import mode_of
 from ...models.sessions.options import AfterRetries
 from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
-from ...state.sessions.archiving import MOST_TURN_BYTES, RecordingStore
+from ...state.sessions.archiving import MAX_TURN_BYTES, RecordingStore
 from ...state.sessions.records import ScriptAnswer
 from ...state.sessions.requests import JournalNote, PlanWrite
 from ..planning.advance import advance, dispatch_plan, plan_next
@@ -51,18 +51,18 @@ def commit_turn(
 ) -> TurnEnd:
     """Write a turn, together with the next step if that is certain."""
     outcome = outcome or TurnOutcome()
-    words = turn.message_builder()
-    result = words.result(kind, outcome, error=error)
+    builder = turn.message_builder()
+    result = builder.result(kind, outcome, error=error)
     if turn.recall is not None:
         result = runtime.ports.memory.add_statements(turn.recall, result, outcome)
     others = {**turn.journal.accounts()}
     others.pop(turn.grant.token, None)
-    speech = replace(words.build_output(result, outcome, now=turn.now()), others=others, notes=notes)
+    output = replace(builder.build_output(result, outcome, now=turn.now()), others=others, notes=notes)
     write = _plan_ahead(runtime, turn, result)
     record_turn(runtime, turn, result)
     runtime.fault_hook(Boundary.BEFORE_COMMIT, turn.session_id, turn.number)
     answer = retry_during_outage(
-        partial(runtime.store.commit, turn.session_id, turn.grant, speech, then=write),
+        partial(runtime.store.commit, turn.session_id, turn.grant, output, then=write),
         until=turn.write_deadline,
         what=f"turn {turn.number} of {turn.session_id}",
     )
@@ -194,12 +194,12 @@ def apply_failure_policy(
     return summarize_failure(end.word, line, FAILURE_EFFECTS[kind], is_last=True, kind=kind)
 
 
-def _refused_answer_note(turn: Turn, said: TurnOutcome) -> JournalNote:
+def _refused_answer_note(turn: Turn, outcome: TurnOutcome) -> JournalNote:
     data: dict[str, JsonValue] = {
         "turn_number": turn.number,
         "participant_id": turn.planned.participant,
         "token_id": turn.grant.token,
-        "text": "\n\n".join(draft.content for draft in said.messages),
+        "text": "\n\n".join(draft.content for draft in outcome.messages),
     }
     return JournalNote("output.refused", data)
 
@@ -258,11 +258,11 @@ def record_turn(runtime: Runtime, turn: Turn, result: TurnResult) -> None:
     record = recorder.build(
         turn.planned, token=token, binding=turn.binding, result=result, journal=turn.journal
     )
-    texts = (it.model_dump_json(exclude_defaults=True) for it in (record, record.cut()))
+    texts = (candidate.model_dump_json(exclude_defaults=True) for candidate in (record, record.cut()))
     store = RecordingStore(runtime.store.client)
     try:
         for text in texts:
-            if len(text.encode()) <= MOST_TURN_BYTES and store.add(
+            if len(text.encode()) <= MAX_TURN_BYTES and store.add(
                 turn.session_id, token, text, keep_ms=runtime.limits.retention_ms
             ):
                 return

@@ -23,7 +23,7 @@ from ...state.sessions.records import SessionState
 from ...state.sessions.requests import TurnOutput
 from ..views.session_views import SessionFacts
 
-#: Fields of a result that its event has, or that the plan has.
+#: Fields not stored in the record: event and plan have them.
 _KNOWN = {"number", "participant", "kind", "usage", "left_out", "error", "item", "remember"}
 
 
@@ -217,8 +217,8 @@ def _failure(error: str) -> str:
 
 
 #: Maximum characters of a refused answer repeated to its agent, and of the faults in an error.
-_MOST_SHOWN = 20_000
-_MOST_FAULTS = 400
+_MAX_SHOWN = 20_000
+_MAX_FAULTS = 400
 
 
 def read_output(rule: RequiredOutput | None, planned: PlannedTurn, outcome: TurnOutcome) -> TurnOutcome:
@@ -255,16 +255,16 @@ def _may_give(rule: RequiredOutput, planned: PlannedTurn) -> bool:
 
 def ask_for_correction(context: TurnContext, outcome: TurnOutcome, faults: tuple[str, ...]) -> TurnContext:
     """Return the context in which the agent is asked for the output again, with the faults of its answer."""
-    said = "\n\n".join(draft.content for draft in outcome.messages)[:_MOST_SHOWN]
+    answer = "\n\n".join(draft.content for draft in outcome.messages)[:_MAX_SHOWN]
     listed = "\n".join(f"- {fault}" for fault in faults)
     parts = [
         context.instruction,
         f"Your answer is not valid under the required JSON schema:\n{listed}",
-        f"Answer again, with the whole result. Your answer was:\n\n{said or 'PASS'}",
+        f"Answer again, with the whole result. Your answer was:\n\n{answer or 'PASS'}",
     ]
     return context.model_copy(update={"instruction": "\n\n".join(filter(None, parts))})
 
 
 def describe_faults(faults: tuple[str, ...]) -> str:
     """Return the faults of an output in one line, for an error."""
-    return f"must be valid under the JSON schema of the session's output: {'; '.join(faults)}"[:_MOST_FAULTS]
+    return f"must be valid under the JSON schema of the session's output: {'; '.join(faults)}"[:_MAX_FAULTS]

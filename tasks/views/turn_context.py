@@ -160,12 +160,14 @@ def item_results(
         }
     elif planned.item is not None and planned.item.after:
         names = planned.item.after
-        found = zip(names, store.items(session_id, names), strict=True)
-        entries = {name: (_read_entry(session_id, text), place) for name, (text, place) in found if text}
+        rows = zip(names, store.items(session_id, names), strict=True)
+        entries = {name: (_read_entry(session_id, text), entry_id) for name, (text, entry_id) in rows if text}
     else:
         return ()
     board = sorted((entry for entry, _ in entries.values()), key=lambda entry: entry.order)
-    places = {entry.turn_number: place for entry, place in entries.values() if entry.turn_number and place}
+    places = {
+        entry.turn_number: entry_id for entry, entry_id in entries.values() if entry.turn_number and entry_id
+    }
     turns = _turns_of(board)
     messages = _read_messages(StreamReader(store.client), session_id, turns, places)
     if not turns.issubset(messages):
@@ -209,20 +211,20 @@ def _read_messages(
 ) -> dict[int, Message]:
     """Return the last message of each turn, by its place; those without a place are looked for."""
     texts = streams.at(session_id, "dialog", list(places.values()))
-    found = last_messages(_read_message(session_id, text) for text in texts if text is not None)
-    found = {turn: message for turn, message in found.items() if turn in turns}
-    return found | dict(_search(streams, session_id, turns - found.keys()))
+    messages = last_messages(_read_message(session_id, text) for text in texts if text is not None)
+    messages = {turn: message for turn, message in messages.items() if turn in turns}
+    return messages | dict(_search(streams, session_id, turns - messages.keys()))
 
 
 def _earlier_messages(board: Iterable[BoardEntry], earlier: Iterable[Message]) -> dict[int, Message]:
     """Return the messages with the turns and speakers of closed items, from messages of an earlier session."""
     speakers = {entry.turn_number: entry.participant for entry in board if entry.status == "done"}
-    found: dict[int, Message] = {}
+    messages: dict[int, Message] = {}
     for message in earlier:
         turn, speaker = message.history.get("turn_number"), message.history.get("participant_id")
         if isinstance(turn, int) and turn in speakers and speakers[turn] == speaker:
-            found[turn] = message
-    return found
+            messages[turn] = message
+    return messages
 
 
 def _search(streams: StreamReader, session_id: str, turns: set[int]) -> Iterator[tuple[int, Message]]:

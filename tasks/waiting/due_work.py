@@ -83,7 +83,7 @@ def _note(
 
 #: Maximum reassignments in one turn, because two participants that substitute each other would alternate
 #: forever.
-MOST_PASSED_ON = 8
+MAX_REASSIGNMENTS = 8
 _NO_ANSWER = "no answer in time"
 
 
@@ -131,8 +131,8 @@ def _ask_another(
 
 
 def _reassign(runtime: Runtime, parked: ParkedTurn) -> TurnEnd:
-    if parked.waiting.passed_on >= MOST_PASSED_ON:
-        line = f"reassigned {MOST_PASSED_ON} times without an answer"
+    if parked.waiting.passed_on >= MAX_REASSIGNMENTS:
+        line = f"reassigned {MAX_REASSIGNMENTS} times without an answer"
         return fail_parked_turn(runtime, parked, line, rule=ReplyRule.DEADLINE)
     to = str(parked.waiting.policy.to)
     reply = parked.build_reassignment(to, outcome="reassigned", rule=ReplyRule.DEADLINE)

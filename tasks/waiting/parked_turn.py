@@ -86,9 +86,9 @@ class ParkedTurn:
             return self._build_continuation(text, by=by, rule=rule, output=output, error=error)
         if text is None:
             return self.build_closing(OutcomeKind.SKIPPED, error="no answer in time", rule=rule)
-        said = TurnOutcome(messages=(self._draft(text),), output=output)
-        outcome = read_directives(self._context(), said)
-        outcome = said if outcome.question else outcome  # the person who was asked cannot ask a question
+        answer = TurnOutcome(messages=(self._draft(text),), output=output)
+        outcome = read_directives(self._context(), answer)
+        outcome = answer if outcome.question else outcome  # the person who was asked cannot ask a question
         outcome = read_output(self.facts.spec.output, self.planned, outcome)
         kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
         return self.build_closing(kind, outcome, by=by, rule=rule)
@@ -102,8 +102,8 @@ class ParkedTurn:
         """
         if not self.waiting.is_own:
             return ()
-        said = TurnOutcome(messages=(self._draft(text),), output=output)
-        return find_output_faults(self.facts.spec.output, self.planned, said)
+        answer = TurnOutcome(messages=(self._draft(text),), output=output)
+        return find_output_faults(self.facts.spec.output, self.planned, answer)
 
     def build_closing(
         self,
@@ -117,17 +117,19 @@ class ParkedTurn:
         """Return the reply that closes the turn."""
         grant = self._grant()
         spent = sum_usage({**self.record.spent, **self.child_usage}.values())
-        words = MessageBuilder(
+        builder = MessageBuilder(
             self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting, spent
         )
-        result = words.result(kind, outcome, error=error)
-        speech = words.build_output(result, outcome or TurnOutcome(), now=moment_from_ms(self.state.now_ms))
+        result = builder.result(kind, outcome, error=error)
+        turn_output = builder.build_output(
+            result, outcome or TurnOutcome(), now=moment_from_ms(self.state.now_ms)
+        )
         return Reply(
             number=self.number,
             reply_token=self.parking.reply_token,
             request=new_id(),
             rule=rule,
-            speech=speech,
+            speech=turn_output,
             about={"by": by or "", "outcome": kind.value},
             spent=self.child_usage,
         )
@@ -148,8 +150,10 @@ class ParkedTurn:
         self, text: str | None, *, by: str | None, rule: ReplyRule, output: JsonValue, error: str
     ) -> Reply:
         if self.waiting.is_for_guard:
-            said = text if rule is ReplyRule.PERSON else None  # a default answer is no decision of a person
-            return self._build_return(self._decided(said, by=by), rule=rule, outcome="asked", by=by)
+            decision_text = (
+                text if rule is ReplyRule.PERSON else None
+            )  # a default answer is no decision of a person
+            return self._build_return(self._decided(decision_text, by=by), rule=rule, outcome="asked", by=by)
         child = self.waiting.child
         answer = GivenAnswer(
             question=self.waiting.question,
@@ -253,5 +257,5 @@ def read_question(facts: SessionFacts, state: SessionState, number: int) -> Park
 
 def read_all_questions(facts: SessionFacts, state: SessionState) -> list[ParkedTurn]:
     """Return the session's open questions, by turn number."""
-    found = (read_question(facts, state, number) for number in state.records)
-    return [parked for parked in found if parked is not None]
+    questions = (read_question(facts, state, number) for number in state.records)
+    return [parked for parked in questions if parked is not None]

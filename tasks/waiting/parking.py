@@ -44,7 +44,7 @@ from .replies import reminders_ms, request_planning
 from .subsessions.opening import find_session, open_child, plan_child, reservation_of_child
 
 #: Maximum questions of an agent in one turn, so that an agent that always asks comes to an end.
-MOST_QUESTIONS = 20
+MAX_QUESTIONS = 20
 #: Milliseconds after the deadline of a parked turn for which its call journal is kept.
 CALLS_GRACE_MS = 86_400_000
 #: Characters of a question that its event contains.
@@ -176,17 +176,17 @@ def _waiting(
     is_call = question.session is not None or question.is_for_approval
     is_own = isinstance(agent, DeferredAgent) and question.to == me and not is_call and hold is None
     before = turn.waiting or ParkedQuestion(question=question)
-    if len(before.answers) >= MOST_QUESTIONS:
-        raise BadOutcome(f"question: exceeds the limit of {MOST_QUESTIONS} questions in a turn")
-    asked: tuple[str, ...] = (question.to,)
+    if len(before.answers) >= MAX_QUESTIONS:
+        raise BadOutcome(f"question: exceeds the limit of {MAX_QUESTIONS} questions in a turn")
+    addressees: tuple[str, ...] = (question.to,)
     if question.session is not None or (is_own and isinstance(agent, SessionAgent)):
-        asked = ()  # a sub-session answers
+        addressees = ()  # a sub-session answers
     elif is_own:
-        asked = (turn.grant.substitute or me,)
+        addressees = (turn.grant.substitute or me,)
     return ParkedQuestion(
         question=question,
         is_own=is_own,
-        asked=asked,
+        asked=addressees,
         policy=_wait_policy(runtime, turn, agent, question, is_own=is_own, is_held=hold is not None),
         passed_on=before.passed_on,
         answers=before.answers,

@@ -73,20 +73,22 @@ def find_question(
         raise InvalidInput("name", name, "must be text")
     if turn is not None and not isinstance(turn, int):
         raise InvalidInput("turn", turn, "must be a turn number")
-    found = [
-        it
-        for it in read_all_questions(facts, state)
-        if turn in (None, it.number) and name in it.waiting.asked
+    matches = [
+        parked
+        for parked in read_all_questions(facts, state)
+        if turn in (None, parked.number) and name in parked.waiting.asked
     ]
-    if len(found) > 1 and token is not None:
-        found = [it for it in found if it.parking.reply_token == token] or found[
+    if len(matches) > 1 and token is not None:
+        matches = [parked for parked in matches if parked.parking.reply_token == token] or matches[
             :1
         ]  # then `answer_question` refuses the foreign token
-    if len(found) > 1:
-        questions = {it.number: it.waiting.question.text or it.planned.expects for it in found}
+    if len(matches) > 1:
+        questions = {
+            parked.number: parked.waiting.question.text or parked.planned.expects for parked in matches
+        }
         raise ReplyRefused(facts.session_id, name, "several", questions=questions)
-    if found:
-        return found[0]
+    if matches:
+        return matches[0]
     if state.is_final:
         raise ReplyRefused(facts.session_id, name, "ended")
     record = state.records.get(turn or 0)

@@ -9,8 +9,8 @@ import pytest
 from redis import Redis
 
 from servers.databases import archive, database_url, postgres, postgres_url
-from sessions.archived_by_hand import hand_with_archive
-from sessions.by_hand import ByHand
+from sessions.archiving_stepper import archiving_stepper
+from sessions.stepper import Stepper
 from sessions.table import Table
 from symposia.state.redis.connect import connect
 
@@ -34,11 +34,11 @@ def table(client: Redis) -> Table:
 
 
 @pytest.fixture
-def hand(
+def stepper(
     redis_url: str, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ByHand]:
+) -> Iterator[Stepper]:
     """A client and a runtime with an archive."""
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
     monkeypatch.setenv("SYMPOSIA_DATABASE_URL", database_url)
-    with hand_with_archive(redis_url, tmp_path) as hand:
-        yield hand
+    with archiving_stepper(redis_url, tmp_path) as stepper:
+        yield stepper

@@ -42,7 +42,7 @@ TURNS = 5_000
 
 
 @dataclass
-class Stage:
+class ClusterInstallation:
     """A client of the cluster."""
 
     setup: CeleryTestSetup
@@ -108,9 +108,9 @@ def celery_backend_cluster() -> None:
 
 
 @pytest.fixture
-def stage(celery_setup: CeleryTestSetup, tmp_path: Path) -> Stage:
+def installation(celery_setup: CeleryTestSetup, tmp_path: Path) -> ClusterInstallation:
     assert celery_setup.ready()
-    return Stage(celery_setup, tmp_path)
+    return ClusterInstallation(celery_setup, tmp_path)
 
 
 def is_running(worker: CeleryTestWorker) -> bool:
@@ -118,9 +118,9 @@ def is_running(worker: CeleryTestWorker) -> bool:
     return worker.container.status == "running"
 
 
-def test_each_mode_runs_on_two_workers(stage: Stage):
-    jobs = {mode: stage.submit(mode, **options) for mode, options in MODES.items()}
-    results = {mode: stage.result(job) for mode, job in jobs.items()}
+def test_each_mode_runs_on_two_workers(installation: ClusterInstallation):
+    jobs = {mode: installation.submit(mode, **options) for mode, options in MODES.items()}
+    results = {mode: installation.result(job) for mode, job in jobs.items()}
 
     assert {mode: result.reason for mode, result in results.items()} == {
         "round_robin": "max_rounds",
@@ -129,32 +129,34 @@ def test_each_mode_runs_on_two_workers(stage: Stage):
         "broadcast": "max_rounds",
         "swarm": "board_empty",
     }
-    for worker in stage.setup.worker_cluster:
-        until(lambda worker=worker: stage.employs(worker), timeout_s=TIMEOUT_S, what="both have spoken")
+    for worker in installation.setup.worker_cluster:
+        until(
+            lambda worker=worker: installation.employs(worker), timeout_s=TIMEOUT_S, what="both have spoken"
+        )
 
 
-def test_killed_worker_costs_only_its_lease(stage: Stage):
-    first, second = stage.setup.worker_cluster
-    job = stage.talk(turns=TURNS)
-    stage.wait_for(job, messages=20)
+def test_killed_worker_costs_only_its_lease(installation: ClusterInstallation):
+    first, second = installation.setup.worker_cluster
+    job = installation.talk(turns=TURNS)
+    installation.wait_for(job, messages=20)
     first.kill()
-    stage.goes_on(job)
+    installation.goes_on(job)
     first.restart()
     second.kill()
-    stage.goes_on(job)
-    stage.stops(job)
+    installation.goes_on(job)
+    installation.stops(job)
 
     assert (is_running(first), is_running(second)) == (True, False)
 
 
-def test_workers_survive_a_killed_broker(stage: Stage):
-    job = stage.talk(turns=TURNS)
-    stage.wait_for(job, messages=20)
-    stage.setup.broker.kill()
-    for worker in stage.setup.worker_cluster:
+def test_workers_survive_a_killed_broker(installation: ClusterInstallation):
+    job = installation.talk(turns=TURNS)
+    installation.wait_for(job, messages=20)
+    installation.setup.broker.kill()
+    for worker in installation.setup.worker_cluster:
         worker.wait_for_log("with a line a minute until it answers", timeout=patient(TIMEOUT_S))
-    stage.setup.broker.restart()
-    stage.goes_on(job)
-    stage.stops(job)
+    installation.setup.broker.restart()
+    installation.goes_on(job)
+    installation.stops(job)
 
-    assert all(is_running(worker) for worker in stage.setup.worker_cluster)
+    assert all(is_running(worker) for worker in installation.setup.worker_cluster)

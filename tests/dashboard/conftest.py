@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from live import REGISTRY, LiveWorker
-from servers.dashboard_place import AGENTS, CREDENTIALS, Place
+from servers.dashboard import AGENTS, CREDENTIALS, Dashboard
 from servers.flower import FlowerServer
 from servers.model_stub import StubModel
 from symposia.client import Client
@@ -40,7 +40,7 @@ def model() -> Iterator[StubModel]:
 
 
 @pytest.fixture(scope="package")
-def dashboard(model: StubModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def dashboard(model: StubModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     """One server, worker and Flower for all modules: a test looks for sessions by its own titles and ids.
 
     Its tests run in one process one after another, so that they start once.
@@ -60,7 +60,7 @@ def dashboard(model: StubModel, tmp_path_factory: pytest.TempPathFactory) -> Ite
         stack.callback(flower.kill)
         flower.start()
         worker.wait_ready()
-        yield Place(folder, settings, stack.enter_context(Client(load_settings(**settings))), flower)
+        yield Dashboard(folder, settings, stack.enter_context(Client(load_settings(**settings))), flower)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from live import until
 from scaling import patient
-from servers.dashboard_place import CREDENTIALS
+from servers.dashboard import CREDENTIALS
 from servers.flower import action_headers, basic
 from symposia.dashboard.views.questions import question_id
 from symposia.models.protocol.collab import Collab, Participant

@@ -15,7 +15,7 @@ import pytest
 
 from live import result_of, until
 from scaling import patient
-from servers.dashboard_place import CREDENTIALS
+from servers.dashboard import CREDENTIALS
 from servers.flower import Answer, FlowerServer, action_headers
 from servers.oauth_server import SECRET, OAuthServer
 from servers.ports import own_port
@@ -51,16 +51,16 @@ def test_several_flowers_show_and_act(dashboard):
         path = f"/api/collabs/{job.id}"
         until(lambda: second.json(path)["questions"], what="the second Flower shows the question")
         assert second.post(f"{path}/suspend", **action_headers(second, second.credentials)).status == 200
-        for place in (dashboard, other):
+        for instance in (dashboard, other):
             until(
-                lambda place=place: place.flower.json(path)["status"] == "suspended",
+                lambda instance=instance: instance.flower.json(path)["status"] == "suspended",
                 what="both show the change",
             )
             until(
-                lambda place=place: (
+                lambda instance=instance: (
                     [
                         it["status"]
-                        for it in place.flower.json("/api/collabs?limit=500")["collabs"]
+                        for it in instance.flower.json("/api/collabs?limit=500")["collabs"]
                         if it["id"] == job.id
                     ]
                     == ["suspended"]

@@ -12,7 +12,7 @@ import pytest
 
 from live import until
 from scaling import patient
-from servers.dashboard_place import CREDENTIALS
+from servers.dashboard import CREDENTIALS
 from servers.flower import action_headers, basic
 from symposia.dashboard.handlers.downloads import zip_pieces
 from symposia.dashboard.views.review_rows import finding_page, sort_findings

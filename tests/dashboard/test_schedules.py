@@ -7,7 +7,7 @@ import json
 import pytest
 
 from live import LiveWorker, until
-from servers.dashboard_place import CREDENTIALS
+from servers.dashboard import CREDENTIALS
 from servers.flower import action_headers, basic
 
 TALK = {

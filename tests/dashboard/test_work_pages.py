@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from servers.dashboard_place import CREDENTIALS
+from servers.dashboard import CREDENTIALS
 from servers.flower import FlowerServer, basic
 
 PAGES = ("inbox", "schedules", "reviews")

@@ -33,7 +33,7 @@ def variables() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def installation(
+def terminal(
     files: dict[str, str], variables: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Terminal]:
     """A terminal with a Redis, an archive and a worker, in a folder with the files.

@@ -110,11 +110,11 @@ def variables() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_agents_of_the_file_answer(installation: Terminal, model: StubModel) -> None:
+def test_agents_of_the_file_answer(terminal: Terminal, model: StubModel) -> None:
     model.reset()
     model.answers(completion(tool=("rooms", {"name": "blue"})), completion("The room is booked."))
     said = run_program(
-        installation,
+        terminal,
         ONE_TURN,
         """
         say("ada", "Hello?")
@@ -133,27 +133,27 @@ def test_agents_of_the_file_answer(installation: Terminal, model: StubModel) -> 
 
 
 @pytest.fixture
-def payer(installation: Terminal, model: StubModel) -> Iterator[None]:
+def payer(terminal: Terminal, model: StubModel) -> Iterator[None]:
     """The agents file has other tables, which workers take without a restart."""
-    agents = installation.folder / "agents.toml"
+    agents = terminal.folder / "agents.toml"
     before = agents.read_text()
     agents.write_text(APPROVAL + PAYER.format(url=model.url))
     yield
     agents.write_text(before)
-    with connect(installation.settings["redis_url"]) as redis:
+    with connect(terminal.settings["redis_url"]) as redis:
         until(lambda: "secretary" in all_agents(WorkerPresence(redis).list_alive()), what="its agents again")
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("payer")
-def test_tool_call_waits_for_its_approval(installation: Terminal, model: StubModel) -> None:
+def test_tool_call_waits_for_its_approval(terminal: Terminal, model: StubModel) -> None:
     model.answers(
         completion(tool=("pay", {"amount": 3})),
         completion(tool=("files_write_file", {"path": "a", "text": "b"}), call="call-2"),
         completion("It is paid and written."),
     )
     said = run_program(
-        installation,
+        terminal,
         """
         import time
 
@@ -177,10 +177,10 @@ def test_tool_call_waits_for_its_approval(installation: Terminal, model: StubMod
 
 
 @pytest.mark.long
-def test_stream_shows_what_a_model_writes(installation: Terminal, model: StubModel) -> None:
+def test_stream_shows_what_a_model_writes(terminal: Terminal, model: StubModel) -> None:
     model.answers(completion("The room is booked for you."))
     said = run_program(
-        installation,
+        terminal,
         """
         import threading
         import time
@@ -199,7 +199,7 @@ def test_stream_shows_what_a_model_writes(installation: Terminal, model: StubMod
                 time.sleep(0.02)  # a model streams only if there is a reader before its turn
             Path("reads").touch()
         """,
-        f'redis = connect("{installation.settings["redis_url"]}")',
+        f'redis = connect("{terminal.settings["redis_url"]}")',
         """
         threading.Thread(target=open_gate).start()
         redraw = print

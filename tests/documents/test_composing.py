@@ -88,22 +88,22 @@ def files(model: StubModel) -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_session_of_the_program_is_a_participant(installation: Terminal) -> None:
-    assert run_program(installation, PROGRAM).splitlines() == ["ok", "['completed']"]
+def test_session_of_the_program_is_a_participant(terminal: Terminal) -> None:
+    assert run_program(terminal, PROGRAM).splitlines() == ["ok", "['completed']"]
 
 
 @pytest.mark.long
-def test_session_of_a_file_is_a_participant(installation: Terminal) -> None:
-    said = installation.call("run", "notes.yaml", "--json").json()
+def test_session_of_a_file_is_a_participant(terminal: Terminal) -> None:
+    said = terminal.call("run", "notes.yaml", "--json").json()
     texts = [it["content"] for it in said["dialog"]["messages"]]
     assert texts == ["The parser is faster.", "What is a parser?"]
 
 
 @pytest.mark.long
-def test_agents_call_a_session(installation: Terminal, model: StubModel) -> None:
+def test_agents_call_a_session(terminal: Terminal, model: StubModel) -> None:
     model.answers(completion(tool=("panel", {"text": "Look at it."})), completion("I explain the parser."))
     said = run_program(
-        installation,
+        terminal,
         WITH_WRITER,
         """
         for agent in ("panel", "caller", "editor"):

@@ -21,9 +21,9 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_program_continues_and_forks_a_session(installation: Terminal) -> None:
+def test_program_continues_and_forks_a_session(terminal: Terminal) -> None:
     said = run_program(
-        installation,
+        terminal,
         PROGRAM,
         "for it in second.dialog().messages: print(it.speaker, it.content)",
     )

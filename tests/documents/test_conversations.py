@@ -24,10 +24,10 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_programs_use_a_conversation(installation: Terminal) -> None:
+def test_programs_use_a_conversation(terminal: Terminal) -> None:
     assert WORKSPACE.endswith(CLOSE)
     said = run_program(
-        installation,
+        terminal,
         # Its task is closed at the end, when a session is in it.
         WORKSPACE.removesuffix(CLOSE),
         """

@@ -31,9 +31,9 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_session_converges(installation: Terminal) -> None:
+def test_session_converges(terminal: Terminal) -> None:
     said = run_program(
-        installation,
+        terminal,
         """
         collab = {
             "title": "Doors",

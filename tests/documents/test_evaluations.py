@@ -63,14 +63,14 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_program_evaluates_the_cases(installation: Terminal) -> None:
-    said = run_program(installation, PROGRAM).splitlines()
+def test_program_evaluates_the_cases(terminal: Terminal) -> None:
+    said = run_program(terminal, PROGRAM).splitlines()
     assert [it.split()[:2] for it in said[-3:]] == [["now", "0.9"], ["bold", "0.9"], ["alone", "0.9"]]
 
 
 @pytest.mark.long
-def test_cases_give_inputs(installation: Terminal) -> None:
-    result = installation.call("eval", "letters.yaml", "--json").json()
+def test_cases_give_inputs(terminal: Terminal) -> None:
+    result = terminal.call("eval", "letters.yaml", "--json").json()
     assert [(it["case"], it["answer"], it["score"]) for it in result["runs"]] == [
         ("doors", "A lamp at the door.", 0.8),
         ("short", "A lamp at the door.", 0.8),

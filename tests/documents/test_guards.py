@@ -61,9 +61,9 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_guards_of_the_page_act(installation: Terminal) -> None:
+def test_guards_of_the_page_act(terminal: Terminal) -> None:
     said = run_program(
-        installation,
+        terminal,
         """
         from symposia import submit
 

@@ -37,10 +37,10 @@ def files(model: StubModel) -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_session_within_its_limits_is_charged_to_its_tenant(installation: Terminal, model: StubModel) -> None:
+def test_session_within_its_limits_is_charged_to_its_tenant(terminal: Terminal, model: StubModel) -> None:
     model.answers(completion("A line."))
     said = run_program(
-        installation,
+        terminal,
         """
         people = [{"participant_id": "ann"}, {"participant_id": "bob"}]
         collab = {"title": "A", "purpose": "B", "mode": "pair", "participants": people}

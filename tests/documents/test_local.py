@@ -64,5 +64,5 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_marked_agents_run_on_workers(installation: Terminal) -> None:
-    assert run_program(installation, ON_WORKERS, "print(on_workers())") == "AGREED.\n"
+def test_marked_agents_run_on_workers(terminal: Terminal) -> None:
+    assert run_program(terminal, ON_WORKERS, "print(on_workers())") == "AGREED.\n"

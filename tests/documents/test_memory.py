@@ -46,12 +46,12 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_session_remembers_what_was_said(installation: Terminal) -> None:
+def test_session_remembers_what_was_said(terminal: Terminal) -> None:
     said = run_program(
-        installation,
+        terminal,
         SESSION,
         "print(job.result(timeout=40).dialog.messages[1].content)",
-        PROGRAM.replace(URL, installation.settings["redis_url"]),
+        PROGRAM.replace(URL, terminal.settings["redis_url"]),
         SESSION,
         """
         print(job.result(timeout=40).dialog.messages[1].content)
@@ -73,10 +73,10 @@ def test_program_prints_the_merged_parameters(redis_url: str) -> None:
 
 
 @pytest.mark.long
-def test_registered_service_is_known(installation: Terminal) -> None:
-    memory = f'memory = DialogMemory("{installation.settings["redis_url"]}")'
+def test_registered_service_is_known(terminal: Terminal) -> None:
+    memory = f'memory = DialogMemory("{terminal.settings["redis_url"]}")'
     said = run_program(
-        installation,
+        terminal,
         SERVICE,
         "from symposia import DialogMemory",
         memory,

@@ -57,9 +57,9 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_programs_submit_sessions(installation: Terminal) -> None:
+def test_programs_submit_sessions(terminal: Terminal) -> None:
     said = run_program(
-        installation,
+        terminal,
         SWARM,
         """
         from symposia import Client
@@ -94,6 +94,6 @@ def test_programs_submit_sessions(installation: Terminal) -> None:
     ("name", "reason"),
     [("haiku", "approved"), ("short", "text_seen"), ("nested", "max_turns+text_seen")],
 )
-def test_session_files_run(installation: Terminal, name: str, reason: str) -> None:
-    said = installation.call("run", f"{name}.yaml", "--json").json()
+def test_session_files_run(terminal: Terminal, name: str, reason: str) -> None:
+    said = terminal.call("run", f"{name}.yaml", "--json").json()
     assert said["reason"] == reason

@@ -49,9 +49,9 @@ def variables() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_person_replies_to_the_session(installation: Terminal) -> None:
+def test_person_replies_to_the_session(terminal: Terminal) -> None:
     said = run_program(
-        installation,
+        terminal,
         SUBMIT,
         "job.wait_for_question(timeout=40)",
         REPLY,
@@ -63,9 +63,9 @@ def test_person_replies_to_the_session(installation: Terminal) -> None:
 
 
 @pytest.mark.long
-def test_agent_asks_a_person(installation: Terminal) -> None:
+def test_agent_asks_a_person(terminal: Terminal) -> None:
     said = run_program(
-        installation,
+        terminal,
         """
         import symposia
 
@@ -93,9 +93,9 @@ def test_agent_asks_a_person(installation: Terminal) -> None:
 
 
 @pytest.mark.long
-def test_deadlines_of_people_and_of_a_remote_system(installation: Terminal) -> None:
+def test_deadlines_of_people_and_of_a_remote_system(terminal: Terminal) -> None:
     said = run_program(
-        installation,
+        terminal,
         """
         from symposia import submit
 

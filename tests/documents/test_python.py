@@ -33,10 +33,10 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_programs_of_the_page_run_in_order(installation: Terminal) -> None:
+def test_programs_of_the_page_run_in_order(terminal: Terminal) -> None:
     session = f"{SHOWN_ID}-1111-4111-8111-111111111111"
     said = run_program(
-        installation,
+        terminal,
         SESSION.replace("Collab(\n", f'Collab(\n    collab_id="{session}",\n'),
         GET_JOB,
         REVIEW,

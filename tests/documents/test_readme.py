@@ -42,10 +42,10 @@ def variables() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_agents_file_defines_three_agents(installation: Terminal, model: StubModel) -> None:
+def test_agents_file_defines_three_agents(terminal: Terminal, model: StubModel) -> None:
     model.answers(completion("The loop never ends."))
     said = run_program(
-        installation,
+        terminal,
         """
         from symposia import submit
 

@@ -94,6 +94,6 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_schedule_runs(installation: Terminal) -> None:
-    assert_shown(PRINTED["schedule"], run_program(installation, program_of("schedule")))
-    until(lambda: "completed" in installation.call("schedule", "history", "nightly").out, what="a run")
+def test_schedule_runs(terminal: Terminal) -> None:
+    assert_shown(PRINTED["schedule"], run_program(terminal, program_of("schedule")))
+    until(lambda: "completed" in terminal.call("schedule", "history", "nightly").out, what="a run")

@@ -44,17 +44,17 @@ def files(model: StubModel) -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_program_replays_its_session(installation: Terminal) -> None:
-    said = run_program(installation, PROGRAM)
+def test_program_replays_its_session(terminal: Terminal) -> None:
+    said = run_program(terminal, PROGRAM)
     assert said == "4 turns, 0 requests answered from the record\nTrue\n"
 
 
 @pytest.mark.long
-def test_changed_prompt_is_shown(installation: Terminal, model: StubModel) -> None:
+def test_changed_prompt_is_shown(terminal: Terminal, model: StubModel) -> None:
     model.answers(completion("A line."))
-    session = installation.call("run", "--record", "line.yaml", "--json").json()["collab"]["collab_id"]
-    agents = installation.folder / "agents.toml"
+    session = terminal.call("run", "--record", "line.yaml", "--json").json()["collab"]["collab_id"]
+    agents = terminal.folder / "agents.toml"
     agents.write_text(agents.read_text().replace("Be brief.", "Be polite."))
-    said = installation.call("replay", session)
+    said = terminal.call("replay", session)
     assert said.code == 1
     assert_shown(DIFFERS, said.err)

@@ -32,15 +32,15 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_program_prints_the_report(installation: Terminal) -> None:
-    assert run_program(installation, PROGRAM) == "Lamps ['too dim']\n"
+def test_program_prints_the_report(terminal: Terminal) -> None:
+    assert run_program(terminal, PROGRAM) == "Lamps ['too dim']\n"
 
 
 @pytest.mark.long
-def test_invalid_output_is_the_reason(installation: Terminal) -> None:
+def test_invalid_output_is_the_reason(terminal: Terminal) -> None:
     report, _ = PROGRAM.split("\n\n\njob = submit(")
     said = run_program(
-        installation,
+        terminal,
         report,
         """
         people = [{"participant_id": "ada"}]

@@ -89,8 +89,8 @@ def files(github: GitHub) -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_program_reviews_a_change_for_a_pull_request(installation: Terminal, github: GitHub) -> None:
-    tree = GitTree(installation.folder / "shop")
+def test_program_reviews_a_change_for_a_pull_request(terminal: Terminal, github: GitHub) -> None:
+    tree = GitTree(terminal.folder / "shop")
     tree.put("src/app.py", "def load(text):\n    return text\n")
     tree.commit()
     tree.git("checkout", "--quiet", "-b", "topic")
@@ -99,15 +99,15 @@ def test_program_reviews_a_change_for_a_pull_request(installation: Terminal, git
     diff = tree.git("diff", "main", head)
     github.commits[head] = []
     github.pulls[5] = Pull(head, {"src/app.py": diff[diff.index("@@") :]})
-    said = run_program(replace(installation, folder=tree.folder), PROGRAM).splitlines()
+    said = run_program(replace(terminal, folder=tree.folder), PROGRAM).splitlines()
     assert said[-1].startswith("src/app.py:2")
     until(lambda: bool(github.pulls[5].threads), what="the finding is a comment")
 
 
 @pytest.mark.long
-def test_panels_of_the_page_review_files(installation: Terminal) -> None:
+def test_panels_of_the_page_review_files(terminal: Terminal) -> None:
     said = run_program(
-        installation,
+        terminal,
         """
         from symposia import Client
 

@@ -69,13 +69,13 @@ def files(reports: Path) -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_schedules_of_the_file_run(installation: Terminal, reports: Path) -> None:
-    installation.start("beat")
-    until(lambda: "standup" in installation.call("schedule", "list").out, what="the file is read")
+def test_schedules_of_the_file_run(terminal: Terminal, reports: Path) -> None:
+    terminal.start("beat")
+    until(lambda: "standup" in terminal.call("schedule", "list").out, what="the file is read")
     for name in ("nightly", "standup"):
-        assert installation.call("schedule", "run-now", name).code == 0
+        assert terminal.call("schedule", "run-now", name).code == 0
         until(
-            lambda name=name: "completed" in installation.call("schedule", "history", name).out,
+            lambda name=name: "completed" in terminal.call("schedule", "history", name).out,
             what=f"{name} has run",
         )
     until(lambda: {it.suffix for it in reports.rglob("*.*")} >= {".sarif", ".html"}, what="the reports")

@@ -10,7 +10,7 @@ import pytest
 from chaos.arena import Arena, Pace
 from chaos.faults import workers
 from chaos.plays import round_robin
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import lock_key
 from symposia.state.sessions.requests import Claim
@@ -38,18 +38,18 @@ def test_repeated_turn_keeps_its_effect_id(tmp_path):
 
 @pytest.mark.parametrize(("then", "reason"), [("skip", "all_turns_failed"), ("abort", "failed")])
 def test_turn_that_kills_workers_fails_by_policy(tmp_path, redis_url, then, reason):
-    office = InlineRuntime(
+    installation = InlineInstallation(
         tmp_path, redis_url, '[agents.deadly]\nkind = "scripted"\nreplies = ["never said"]\n'
     )
-    job = office.submit(
+    job = installation.submit(
         "round_robin", {"ann": "deadly"}, stop={"max_turns": 1}, policy={"attempts": 1, "then": then}
     )
-    office.deliver()
-    store = office.runtime.store
+    installation.deliver()
+    store = installation.runtime.store
     for _ in range(TAKEOVERS + 1):
         claim = Claim(1, "floor", new_id(), lease_ms=60_000, timeout_ms=60_000, window=0, task_id=new_id())
         assert store.begin(job.id, claim).word == "granted"
         assert store.client.delete(lock_key(job.id, "floor")), "the worker died, and its lease ran out"
-    office.work()
+    installation.work()
     assert (job.status(), job.state().reason, list(job.messages())) == ("cancelled", reason, [])
-    office.close()
+    installation.close()

@@ -29,7 +29,7 @@ AGENTS = f'{REGISTRY}\n[agents.hog]\nkind = "python"\ncallable = "stub_agents.bu
 SILENCE_MS = 9_000
 
 
-class Place:
+class DefaultInstallation:
     """Workers and sessions with default settings, and what tests do to their processes."""
 
     def __init__(self, folder: Path, redis_url: str, **settings: str) -> None:
@@ -97,49 +97,49 @@ def lost_workers(job) -> list[str]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, redis_url: str) -> Iterator[Place]:
-    place = Place(tmp_path, redis_url)
-    yield place
-    place.close()
+def installation(tmp_path: Path, redis_url: str) -> Iterator[DefaultInstallation]:
+    installation = DefaultInstallation(tmp_path, redis_url)
+    yield installation
+    installation.close()
 
 
 @pytest.mark.parametrize("pool", ["threads", "processes", "solo"])
-def test_turn_of_a_killed_process_is_taken_over(place, pool):
-    place.start_worker("first", "--pool", pool)
-    job = place.submit()
-    place.start_worker("second")
-    os.kill(place.holder(), signal.SIGKILL)
+def test_turn_of_a_killed_process_is_taken_over(installation, pool):
+    installation.start_worker("first", "--pool", pool)
+    job = installation.submit()
+    installation.start_worker("second")
+    os.kill(installation.holder(), signal.SIGKILL)
     until(lambda: lost_workers(job), timeout_s=5, what="the worker counts as lost")
-    assert place.finish(job) == ["expired", "message", "message", "first@live"]
+    assert installation.finish(job) == ["expired", "message", "message", "first@live"]
 
 
-def test_turn_of_a_lost_machine_is_taken_over(place):
+def test_turn_of_a_lost_machine_is_taken_over(installation):
     """The worker and its heartbeat process end at once, so the end of the worker is not reported."""
-    first = place.start_worker("first")
-    job = place.submit()
-    place.start_worker("second")
+    first = installation.start_worker("first")
+    job = installation.submit()
+    installation.start_worker("second")
     pids = heartbeats(first.process.pid)
     first.freeze()  # or it would start another one
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
     first.kill()
     until(lambda: lost_workers(job), timeout_s=10, what="the machine counts as lost")
-    assert place.finish(job) == ["expired", "message", "message", "first@live"]
+    assert installation.finish(job) == ["expired", "message", "message", "first@live"]
 
 
-def test_turn_of_a_killed_supervisor_is_taken_over(place):
+def test_turn_of_a_killed_supervisor_is_taken_over(installation):
     command = [sys.executable, "-m", "symposia", "worker", "--processes", "1", "--name", "first@live"]
-    environment = {**os.environ, **child_environment(place.settings), "PYTHONPATH": str(SUPPORT)}
+    environment = {**os.environ, **child_environment(installation.settings), "PYTHONPATH": str(SUPPORT)}
     with subprocess.Popen(
-        command, cwd=place.folder, env=environment, stderr=subprocess.DEVNULL
+        command, cwd=installation.folder, env=environment, stderr=subprocess.DEVNULL
     ) as supervisor:
         try:
-            job = place.submit()
-            place.start_worker("second")
+            job = installation.submit()
+            installation.start_worker("second")
         finally:
             supervisor.kill()
     until(lambda: lost_workers(job), timeout_s=5, what="the worker counts as lost")
-    assert place.finish(job)[:-1] == ["expired", "message", "message"]
+    assert installation.finish(job)[:-1] == ["expired", "message", "message"]
 
 
 @pytest.mark.parametrize("servers", ["sentinels", "cluster"])
@@ -147,85 +147,85 @@ def test_turns_are_taken_over_with_several_servers(tmp_path, redis_url, servers)
     with ExitStack() as stack:
         if servers == "sentinels":
             url = stack.enter_context(own_sentinels(tmp_path / "nodes", password="hunter22")).url
-            place = Place(tmp_path, url)
+            installation = DefaultInstallation(tmp_path, url)
         else:
             url = stack.enter_context(own_cluster(tmp_path / "nodes")).url
-            place = Place(tmp_path, url, broker_url=redis_url)
-        stack.callback(place.close)
-        first = place.start_worker("first")
-        job = place.submit()
-        place.start_worker("second")
+            installation = DefaultInstallation(tmp_path, url, broker_url=redis_url)
+        stack.callback(installation.close)
+        first = installation.start_worker("first")
+        job = installation.submit()
+        installation.start_worker("second")
         first.kill()
         until(lambda: lost_workers(job), timeout_s=5, what="the worker counts as lost")
-        assert place.finish(job) == ["expired", "message", "message", "first@live"]
+        assert installation.finish(job) == ["expired", "message", "message", "first@live"]
 
 
-def test_frozen_worker_keeps_its_turn(place):
-    first = place.start_worker("first")
-    job = place.submit()
-    place.start_worker("second")
+def test_frozen_worker_keeps_its_turn(installation):
+    first = installation.start_worker("first")
+    job = installation.submit()
+    installation.start_worker("second")
     first.freeze()
-    place.wait_for_silence()
+    installation.wait_for_silence()
     first.thaw()
-    assert place.finish(job) == ["message", "message"]
+    assert installation.finish(job) == ["message", "message"]
 
 
 @pytest.mark.parametrize("pool", ["threads", "processes"])
-def test_worker_that_stops_is_not_lost(place, pool):
-    first = place.start_worker("first", "--pool", pool)
-    job = place.submit()
-    second = place.start_worker("second")
+def test_worker_that_stops_is_not_lost(installation, pool):
+    first = installation.start_worker("first", "--pool", pool)
+    job = installation.submit()
+    second = installation.start_worker("second")
     first.ask_to_stop()
-    assert place.finish(job) == ["message", "message"]
+    assert installation.finish(job) == ["message", "message"]
     first.process.wait(patient(40))
     leases = worker_lease_key("leases"), worker_lease_key("lost")
-    until(lambda: not [it for key in leases for it in place.redis.zrange(key, 0, -1) if "first" in it])
+    until(lambda: not [it for key in leases for it in installation.redis.zrange(key, 0, -1) if "first" in it])
     assert "worker first@" not in second.log()
 
 
-def test_worker_without_its_interpreter_keeps_its_turn(place):
-    place.start_worker("first")
-    job = place.submit("hog")
-    place.start_worker("second")
-    assert place.finish(job) == ["message", "message"]
+def test_worker_without_its_interpreter_keeps_its_turn(installation):
+    installation.start_worker("first")
+    job = installation.submit("hog")
+    installation.start_worker("second")
+    assert installation.finish(job) == ["message", "message"]
 
 
-def test_worker_without_processor_time_keeps_its_turn(place):
-    place.start_worker("first")
-    job = place.submit()
-    place.start_worker("second")
+def test_worker_without_processor_time_keeps_its_turn(installation):
+    installation.start_worker("first")
+    job = installation.submit()
+    installation.start_worker("second")
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(20)]
     try:
-        place.wait_for_silence()
+        installation.wait_for_silence()
     finally:
         for it in busy:
             it.kill()
             it.wait()
-    assert place.finish(job) == ["message", "message"]
+    assert installation.finish(job) == ["message", "message"]
 
 
 @pytest.mark.parametrize("pool", ["threads", "processes"])
-def test_killed_heartbeat_process_is_replaced(place, pool):
-    first = place.start_worker("first", "--pool", pool)
-    job = place.submit()
-    place.start_worker("second")
+def test_killed_heartbeat_process_is_replaced(installation, pool):
+    first = installation.start_worker("first", "--pool", pool)
+    job = installation.submit()
+    installation.start_worker("second")
     (killed,) = heartbeats(first.process.pid)
     os.kill(killed, signal.SIGKILL)
     until(
         lambda: [pid for pid in heartbeats(first.process.pid) if pid != killed], what="there is another one"
     )
-    place.wait_for_silence()
+    installation.wait_for_silence()
     assert lost_workers(job) == []
-    os.kill(place.holder(), signal.SIGKILL)
+    os.kill(installation.holder(), signal.SIGKILL)
     until(lambda: lost_workers(job), timeout_s=5, what="the worker counts as lost")
-    assert place.finish(job) == ["expired", "message", "message", "first@live"]
+    assert installation.finish(job) == ["expired", "message", "message", "first@live"]
 
 
-def test_outage_of_redis_makes_no_worker_lost(place):
+def test_outage_of_redis_makes_no_worker_lost(installation):
     """No report arrives while the server is paused: when it continues, the leases of all workers have expired."""
-    place.start_worker("first")
-    job = place.submit()
-    place.start_worker("second")
-    place.redis.client_pause(SILENCE_MS)
-    place.wait_for_silence()
-    assert place.finish(job) == ["message", "message"]
+    installation.start_worker("first")
+    job = installation.submit()
+    installation.start_worker("second")
+    installation.redis.client_pause(SILENCE_MS)
+    installation.wait_for_silence()
+    assert installation.finish(job) == ["message", "message"]

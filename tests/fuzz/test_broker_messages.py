@@ -73,7 +73,7 @@ CONTENTS: dict[tuple[str, str], st.SearchStrategy[Any]] = {
 HEADERS = st.one_of(nearly({"clock": 1, "expires": 0, "hostname": "w9@live"}), nearly(TASK_HEADERS))
 
 
-def envelope(body: str, headers: Any, place: tuple[str, str]) -> dict[str, Any]:
+def envelope(body: str, headers: Any, route: tuple[str, str]) -> dict[str, Any]:
     """A message as kombu's Redis transport sends it."""
     return {
         "body": base64.b64encode(body.encode(errors="replace")).decode(),
@@ -81,7 +81,7 @@ def envelope(body: str, headers: Any, place: tuple[str, str]) -> dict[str, Any]:
         "content-type": "application/json",
         "headers": headers,
         "properties": {
-            "delivery_info": {"exchange": place[0], "routing_key": place[1]},
+            "delivery_info": {"exchange": route[0], "routing_key": route[1]},
             "delivery_mode": 2,
             "delivery_tag": "1",
             "body_encoding": "base64",
@@ -91,19 +91,19 @@ def envelope(body: str, headers: Any, place: tuple[str, str]) -> dict[str, Any]:
 
 @st.composite
 def messages(draw: st.DrawFn) -> tuple[tuple[str, str], str, Any]:
-    """Place, body and headers of a message."""
-    place = draw(st.sampled_from(list(CONTENTS)))
-    body = draw(st.just(DEEP) | garbled(as_json(CONTENTS[place])) | as_json(CONTENTS[place] | JSON))
-    return place, body, draw(HEADERS)
+    """Route, body and headers of a message."""
+    route = draw(st.sampled_from(list(CONTENTS)))
+    body = draw(st.just(DEEP) | garbled(as_json(CONTENTS[route])) | as_json(CONTENTS[route] | JSON))
+    return route, body, draw(HEADERS)
 
 
 @st.composite
 def raw_messages(draw: st.DrawFn) -> tuple[tuple[str, str], bytes]:
-    """Place and bytes of a message in Redis."""
-    place, body, headers = draw(messages())
-    whole = as_json(nearly(envelope(body, headers, place)))
+    """Route and bytes of a message in Redis."""
+    route, body, headers = draw(messages())
+    whole = as_json(nearly(envelope(body, headers, route)))
     raw = draw(whole | garbled(whole) | as_json(JSON) | st.just(DEEP))
-    return place, raw.encode(errors="replace") if draw(st.integers(0, 9)) else draw(st.binary(max_size=20))
+    return route, raw.encode(errors="replace") if draw(st.integers(0, 9)) else draw(st.binary(max_size=20))
 
 
 class Site:
@@ -159,9 +159,9 @@ def redis_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         site.close()
 
 
-def put(client: Any, place: tuple[str, str], raw: bytes) -> None:
+def put(client: Any, route: tuple[str, str], raw: bytes) -> None:
     """Send a message past kombu."""
-    exchange, key = place
+    exchange, key = route
     if not exchange:
         client.lpush(key, raw)
     else:
@@ -242,8 +242,8 @@ def test_fuzzed_messages_over_rabbitmq(
                     )
 
             attack(site, send, messages(), examples)
-            for place in CONTENTS:
-                connection.default_channel.basic_publish(DeepHeaders(b"{}"), *place)
+            for route in CONTENTS:
+                connection.default_channel.basic_publish(DeepHeaders(b"{}"), *route)
             site.check_alive()
         site.check_runs()
         until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is settled")

@@ -13,7 +13,7 @@ from redis import Redis
 
 from documents.hammer import JSON, TEXTS, as_json, depths, hammer
 from review_tools.batches import started
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.archive.results import SessionFilter
 from symposia.cli.sessions.rows import list_rows, session_table
 from symposia.dashboard.live.loader import LoadedSession, load_sessions
@@ -54,12 +54,12 @@ def delivery(run: str) -> DeliveryJob:
 class Records:
     """A good and a bad record of each kind."""
 
-    def __init__(self, office: InlineRuntime) -> None:
-        self.office, self.client = office, office.client
-        self.redis: Redis = office.runtime.store.client
-        self.url = office.client.redis_url
-        jobs = [office.submit("round_robin", {"ann": "noop"}, people=["zoe"]) for _ in range(2)]
-        office.work()
+    def __init__(self, installation: InlineInstallation) -> None:
+        self.installation, self.client = installation, installation.client
+        self.redis: Redis = installation.runtime.store.client
+        self.url = installation.client.redis_url
+        jobs = [installation.submit("round_robin", {"ann": "noop"}, people=["zoe"]) for _ in range(2)]
+        installation.work()
         self.good, self.bad = (job.id for job in jobs)
         for name in ("good", "bad"):
             self.client.schedules.add(name, every="10m", job="x")
@@ -73,7 +73,7 @@ class Records:
         notice = Notification(kind=NotificationKind.TASK_CREATED, task_id=new_id(), at="2026-01-01T00:00:00Z")
         NotificationStreams(self.redis).publish(["zoe"], notice)
 
-    def places(self) -> list[tuple[str, str, str]]:
+    def stored_values(self) -> list[tuple[str, str, str]]:
         """Return (key, type, field) of each stored value of the bad records, and of each index."""
         mine = (self.bad, self.batches[1], ":bad")
         keys = [it for it in self.redis.scan_iter("*") if any(name in it for name in mine)]
@@ -88,8 +88,8 @@ class Records:
         ]
         return sorted([*found, *fields, *named])
 
-    def spoil(self, place: tuple[str, str, str], garbage: Any) -> None:
-        key, kind, field = place
+    def spoil(self, value: tuple[str, str, str], garbage: Any) -> None:
+        key, kind, field = value
         text = garbage if isinstance(garbage, bytes) else garbage.encode(errors="replace")
         match kind:
             case "field":
@@ -107,7 +107,7 @@ class Records:
 
     def check(self) -> None:
         """All readers have the good records."""
-        client, office = self.client, self.office
+        client, installation = self.client, self.installation
         WorkerPresence(self.redis).announce("good", ["noop"])
         assert self.good in [job.id for job in client.jobs()]
         assert self.good in [row.id for row in list_rows(client, SessionFilter())]
@@ -118,12 +118,12 @@ class Records:
         assert client.memory.get("user", "good")
         assert client.conversations.notices("zoe")
         assert "good" in [it.name for it in WorkerPresence(self.redis).list_alive()]
-        for index in (office.runtime.index, office.runtime.ports.archiver._queue):
+        for index in (installation.runtime.index, installation.runtime.ports.archiver._queue):
             self.redis.zadd(index.KEY, {self.good: 1, self.bad: 1})
-        office.sweep()
-        assert self.redis.zscore(office.runtime.index.KEY, self.good) > 1
-        office.runtime.ports.archiver.archive_due()
-        assert office.runtime.ports.archiver.target.open_reader().ids(self.good)
+        installation.sweep()
+        assert self.redis.zscore(installation.runtime.index.KEY, self.good) > 1
+        installation.runtime.ports.archiver.archive_due()
+        assert installation.runtime.ports.archiver.target.open_reader().ids(self.good)
         sent: list[DeliveryJob] = []
         self.redis.zadd(DELIVERIES, {delivery(self.good).model_dump_json(): 1})
         sweep_deliveries(DeliveryQueue(self.redis), sent.append)
@@ -139,9 +139,9 @@ class Records:
 
 @pytest.fixture
 def records(tmp_path: Path, redis_url: str) -> Iterator[Records]:
-    office = InlineRuntime(tmp_path, redis_url, archive=True)
-    yield Records(office)
-    office.close()
+    installation = InlineInstallation(tmp_path, redis_url, archive=True)
+    yield Records(installation)
+    installation.close()
 
 
 def restorer(redis: Redis) -> Callable[[], None]:
@@ -169,7 +169,7 @@ def test_one_bad_record_hides_no_other(records: Records, examples: int) -> None:
 
     records.check()
     restore()
-    hammer(st.tuples(st.sampled_from(records.places()), GARBAGE), use, examples=examples)
+    hammer(st.tuples(st.sampled_from(records.stored_values()), GARBAGE), use, examples=examples)
 
 
 @pytest.mark.parametrize("field", ["collab", "spec", "opened_ms"])

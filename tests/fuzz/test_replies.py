@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from documents.hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
 from servers.remote_system import SECRET, RemoteSystem
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.agents.remote.webhook import SIGNATURE, signed_headers
 from symposia.jobs.collab import CollabJob
 from symposia.workers.callbacks import Receiver
@@ -41,28 +41,28 @@ def system() -> Iterator[RemoteSystem]:
 
 
 @pytest.fixture
-def office(
+def installation(
     tmp_path: Path, redis_url: str, system: RemoteSystem, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InlineRuntime]:
+) -> Iterator[InlineInstallation]:
     monkeypatch.setenv("PARTNER_SECRET", SECRET)
-    office = InlineRuntime(tmp_path, redis_url, REGISTRY.replace("{url}", system.url))
-    yield office
-    office.close()
+    installation = InlineInstallation(tmp_path, redis_url, REGISTRY.replace("{url}", system.url))
+    yield installation
+    installation.close()
 
 
 @pytest.fixture
-def asked(office: InlineRuntime) -> CollabJob:
+def asked(installation: InlineInstallation) -> CollabJob:
     """A session that waits for a person."""
-    job = office.submit("pair", {"ann": "noop"}, people=["ben"])
-    office.work()
+    job = installation.submit("pair", {"ann": "noop"}, people=["ben"])
+    installation.work()
     return job
 
 
 @pytest.fixture
-def letter(office: InlineRuntime, system: RemoteSystem) -> dict[str, Any]:
+def letter(installation: InlineInstallation, system: RemoteSystem) -> dict[str, Any]:
     """Return the webhook body that a remote system got for its turn."""
-    office.submit("pair", {"ann": "noop", "bot": "partner"})
-    office.work()
+    installation.submit("pair", {"ann": "noop", "bot": "partner"})
+    installation.work()
     (letter,) = system.letters
     return letter
 
@@ -81,8 +81,10 @@ def test_fuzzed_answers_of_people(asked: CollabJob, examples: int) -> None:
 
 
 @depths
-def test_fuzzed_signed_callbacks(office: InlineRuntime, letter: dict[str, Any], examples: int) -> None:
-    receiver = Receiver(office.client, office.runtime.agents.registry)
+def test_fuzzed_signed_callbacks(
+    installation: InlineInstallation, letter: dict[str, Any], examples: int
+) -> None:
+    receiver = Receiver(installation.client, installation.runtime.agents.registry)
     fields = {name: letter[name] for name in ("session_id", "turn_number", "participant", "reply_token")}
     bodies = garbled(as_json(nearly({**fields, "text": "hello"}))) | as_json(JSON) | TEXTS
 
@@ -96,8 +98,10 @@ def test_fuzzed_signed_callbacks(office: InlineRuntime, letter: dict[str, Any], 
 
 
 @depths
-def test_fuzzed_callback_headers(office: InlineRuntime, letter: dict[str, Any], examples: int) -> None:
-    receiver = Receiver(office.client, office.runtime.agents.registry)
+def test_fuzzed_callback_headers(
+    installation: InlineInstallation, letter: dict[str, Any], examples: int
+) -> None:
+    receiver = Receiver(installation.client, installation.runtime.agents.registry)
     body = f'{{"session_id": "{letter["session_id"]}", "turn_number": 2, "participant": "bot", '
     body += f'"reply_token": "{letter["reply_token"]}", "text": "hello"}}'
     signed = signed_headers(SECRET, "m", body.encode(), now_s=int(time.time()))

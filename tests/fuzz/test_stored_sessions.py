@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from documents.hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import SymposiaError
 from symposia.state.redis.keys import PREFIX, session_key
@@ -45,36 +45,36 @@ LOOKS: list[Callable[[CollabJob], object]] = [
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
-    office = InlineRuntime(tmp_path, redis_url, REGISTRY)
-    yield office
-    office.close()
+def installation(tmp_path: Path, redis_url: str) -> Iterator[InlineInstallation]:
+    installation = InlineInstallation(tmp_path, redis_url, REGISTRY)
+    yield installation
+    installation.close()
 
 
 @pytest.fixture(params=["planned", "parked"])
-def job(request: pytest.FixtureRequest, office: InlineRuntime) -> CollabJob:
+def job(request: pytest.FixtureRequest, installation: InlineInstallation) -> CollabJob:
     """A session whose first turn is about to be spoken, or whose turn waits for a person."""
-    job = office.submit("round_robin", {"ann": "ann"}, people=["zoe"], stop={"max_rounds": 2})
-    office.deliver()
+    job = installation.submit("round_robin", {"ann": "ann"}, people=["zoe"], stop={"max_rounds": 2})
+    installation.deliver()
     if request.param == "parked":
-        office.work()
+        installation.work()
         assert job.pending()
     return job
 
 
-def used(office: InlineRuntime, job: CollabJob) -> None:
+def used(installation: InlineInstallation, job: CollabJob) -> None:
     """Everybody has a go at it; what one of them refuses does not spare the others."""
     for look in LOOKS:
         with suppress(SymposiaError):
             look(job)
     with suppress(SymposiaError):
-        sweep_session(office.runtime, job.id, QueueView.now(office.runtime))
-    office.queue.send_advance(job.id, sent_ms=0)
+        sweep_session(installation.runtime, job.id, QueueView.now(installation.runtime))
+    installation.queue.send_advance(job.id, sent_ms=0)
     for _ in range(3):
-        if office.queue.waiting:
+        if installation.queue.waiting:
             with suppress(SymposiaError):
-                office.deliver()
-    office.queue.waiting.clear()
+                installation.deliver()
+    installation.queue.waiting.clear()
 
 
 def kept(redis: Redis, session_id: str) -> Callable[[], None]:
@@ -92,15 +92,15 @@ def kept(redis: Redis, session_id: str) -> Callable[[], None]:
 
 
 def spoilt(
-    office: InlineRuntime, job: CollabJob, key: str, values: st.SearchStrategy[Any], examples: int
+    installation: InlineInstallation, job: CollabJob, key: str, values: st.SearchStrategy[Any], examples: int
 ) -> None:
-    redis = office.runtime.store.client
+    redis = installation.runtime.store.client
     restore = kept(redis, job.id)
 
     def use(given: tuple[str, str]) -> None:
         redis.hset(key, *(part.encode(errors="replace") for part in given))
         try:
-            used(office, job)
+            used(installation, job)
         finally:
             restore()
 
@@ -108,20 +108,20 @@ def spoilt(
 
 
 @depths
-def test_fuzzed_session_fields(office: InlineRuntime, job: CollabJob, examples: int) -> None:
+def test_fuzzed_session_fields(installation: InlineInstallation, job: CollabJob, examples: int) -> None:
     names = st.sampled_from([*view_fields(), "collab", "spec", "posts", "reserved_tokens", "next_spec"])
     texts = (
         TEXTS | as_json(JSON) | as_json(nearly({"cursor": 1, "queue": [], "silent": ["ann"], "rounds": 3}))
     )
-    spoilt(office, job, session_key(job.id, "session"), st.tuples(names, texts), examples // 4)
+    spoilt(installation, job, session_key(job.id, "session"), st.tuples(names, texts), examples // 4)
 
 
 @depths
-def test_fuzzed_turn_records(office: InlineRuntime, job: CollabJob, examples: int) -> None:
+def test_fuzzed_turn_records(installation: InlineInstallation, job: CollabJob, examples: int) -> None:
     key = session_key(job.id, "turns")
-    there = office.runtime.store.client.hgetall(key)
+    there = installation.runtime.store.client.hgetall(key)
     parts = [
         st.tuples(st.just(name), garbled(as_json(nearly(json.loads(text))))) for name, text in there.items()
     ]
     others = st.tuples(TEXTS | st.sampled_from(["2", "2:wait", "1:held"]), TEXTS | as_json(JSON))
-    spoilt(office, job, key, st.one_of(*parts, others), examples // 4)
+    spoilt(installation, job, key, st.one_of(*parts, others), examples // 4)

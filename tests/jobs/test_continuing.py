@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from sessions.panels import AGENTS, PANEL
 from symposia.models.errors import InvalidInput, SessionNotFound
 from symposia.models.protocol.collab import CollabStatus
@@ -35,58 +35,58 @@ PAIR = {"ann": "giver", "bob": "talker"}
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
-    """An office whose sessions may have an output and sub-sessions."""
+def installation(tmp_path: Path, redis_url: str) -> Iterator[InlineInstallation]:
+    """An installation whose sessions may have an output and sub-sessions."""
     (tmp_path / "panel.yaml").write_text(PANEL)
-    made = InlineRuntime(tmp_path, redis_url, AGENTS + TYPED)
+    made = InlineInstallation(tmp_path, redis_url, AGENTS + TYPED)
     yield made
     made.close()
 
 
-def run(office, agents, **how):
-    job = office.submit("round_robin", agents, **{"stop": MaxRounds(1), "record": True, **how})
-    office.work()
+def run(installation, agents, **how):
+    job = installation.submit("round_robin", agents, **{"stop": MaxRounds(1), "record": True, **how})
+    installation.work()
     return job
 
 
-def test_fork_after_the_output_has_an_output(office):
-    job = run(office, PAIR, output=SCHEMA, output_by="ann")
+def test_fork_after_the_output_has_an_output(installation):
+    job = run(installation, PAIR, output=SCHEMA, output_by="ann")
     assert job.result().output_data == {"title": "given"}
     for turn in (1, 2):
         fork = job.fork(at_turn=turn)
-        office.work()
+        installation.work()
         assert fork.result().ok
         assert fork.result().output_data == {"title": "given"}
 
 
-def stopped(office, *, turns):
+def stopped(installation, *, turns):
     """A session with a closing turn, because it was asked to stop after some turns."""
     agents = {"ann": "talker", "bob": "talker"}
-    job = office.submit("round_robin", agents, stop=MaxRounds(5), output=NUMBER, record=True)
+    job = installation.submit("round_robin", agents, stop=MaxRounds(5), output=NUMBER, record=True)
     for _ in range(turns + 1):
-        office.deliver()
+        installation.deliver()
     job.stop()
-    office.work()
+    installation.work()
     return job
 
 
 @pytest.mark.parametrize("turns", [3, 4])
-def test_closing_turn_of_a_stop_is_forked_and_replayed(office, turns):
-    job = stopped(office, turns=turns)
+def test_closing_turn_of_a_stop_is_forked_and_replayed(installation, turns):
+    job = stopped(installation, turns=turns)
     closing = job.state().next_number - 1
-    assert office.client.replay(job.id).turns == closing
+    assert installation.client.replay(job.id).turns == closing
     fork = job.fork(at_turn=closing)
     assert fork.spec.history.before_turn == closing
-    office.work()
+    installation.work()
     assert next(it.turn_number for it in fork.messages()) == closing
 
 
-def test_fork_opens_sub_sessions_of_its_own(office):
-    job = run(office, {"ann": "ann", "panel": "panel"})
+def test_fork_opens_sub_sessions_of_its_own(installation):
+    job = run(installation, {"ann": "ann", "panel": "panel"})
     (child,) = job.children()
     for turn in (1, 2):
         fork = job.fork(at_turn=turn)
-        office.work()
+        installation.work()
         (other,) = fork.children()
         assert other.id != child.id
         assert other.parent.session_id == fork.id
@@ -95,61 +95,61 @@ def test_fork_opens_sub_sessions_of_its_own(office):
     assert len(job.children()) == 1
 
 
-def test_fork_of_a_sub_session_answers_nobody(office):
-    job = run(office, {"ann": "ann", "panel": "panel"})
+def test_fork_of_a_sub_session_answers_nobody(installation):
+    job = run(installation, {"ann": "ann", "panel": "panel"})
     (child,) = job.children()
     fork = child.fork(at_turn=2)
-    office.work()
+    installation.work()
     assert fork.result().ok
     assert fork.parent is None
     assert len(list(job.messages())) == 2
     again = child.continue_with("More?")
-    office.work()
+    installation.work()
     assert again.result().ok
     assert again.parent is None
 
 
-def test_sub_session_of_the_speaker_must_have_the_output(office):
-    job = run(office, {"ann": "ann", "panel": "panel"}, output=SCHEMA, output_by="panel")
+def test_sub_session_of_the_speaker_must_have_the_output(installation):
+    job = run(installation, {"ann": "ann", "panel": "panel"}, output=SCHEMA, output_by="panel")
     assert job.status() is CollabStatus.CANCELLED
     assert "dan: must be valid under the JSON schema of the session's output" in job.state().detail
     giving = {"session": {**DOCUMENT, "agents": {"cat": "talker", "dan": "giver"}}}
-    job = run(office, {"ann": "ann", "panel": giving}, output=SCHEMA, output_by="panel")
+    job = run(installation, {"ann": "ann", "panel": giving}, output=SCHEMA, output_by="panel")
     assert job.result().output_data == {"title": "given"}
     assert job.children()[0].result().output_data == {"title": "given"}
 
 
-def test_output_of_another_schema_fails_the_turn(office):
+def test_output_of_another_schema_fails_the_turn(installation):
     other = {"session": {**DOCUMENT, "agents": {"cat": "talker", "dan": "giver"}, "output": SCHEMA}}
-    job = run(office, {"ann": "ann", "panel": other}, output=NUMBER, output_by="panel")
+    job = run(installation, {"ann": "ann", "panel": other}, output=NUMBER, output_by="panel")
     assert (job.status(), job.state().reason) == (CollabStatus.CANCELLED, "failed")
     assert "$: {'title': 'given'} is not of type 'integer'" in job.state().detail
 
 
-def test_output_before_the_last_message_is_that_of_the_turn(office):
+def test_output_before_the_last_message_is_that_of_the_turn(installation):
     typed = {"output": SCHEMA, "output_by": "cat"}
     panel = {"session": {**DOCUMENT, **typed, "agents": {"cat": "giver", "dan": "talker"}}}
-    job = run(office, {"ann": "ann", "panel": panel}, output=SCHEMA, output_by="panel")
+    job = run(installation, {"ann": "ann", "panel": panel}, output=SCHEMA, output_by="panel")
     assert job.result().output_data == {"title": "given"}
     assert job.result().text == "I only talk."
 
 
-def test_bad_values_get_one_line(office):
-    job = run(office, PAIR)
+def test_bad_values_get_one_line(installation):
+    job = run(installation, PAIR)
     fork = job.fork(at_turn=2)
-    office.work()
+    installation.work()
     continuing = {"session": {**DOCUMENT, "continues": job.id}}
     cases = [
         (lambda: fork.fork(at_turn=1), "at_turn: must be the number of a turn, 2 to 2 (got 1)"),
         (lambda: job.fork(at_turn=1, agents=["ann"]), "agents: must be a table of participant ids"),
         (lambda: job.fork(at_turn=1, instruct="x"), "instruct: must be a table of participant ids"),
         (lambda: job.continue_with("x", agents=3), "agents: must be a table of participant ids"),
-        (lambda: office.client.submit(continues=3, messages=["x"]), "id: must be a session id"),
-        (lambda: office.client.thread(3), "id: must be a session id"),
-        (lambda: office.client.compare(job.id, 3), "id: must be a session id"),
-        (lambda: office.client.replay(None), "id: must be a session id"),
+        (lambda: installation.client.submit(continues=3, messages=["x"]), "id: must be a session id"),
+        (lambda: installation.client.thread(3), "id: must be a session id"),
+        (lambda: installation.client.compare(job.id, 3), "id: must be a session id"),
+        (lambda: installation.client.replay(None), "id: must be a session id"),
         (
-            lambda: run(office, {"ann": "ann", "panel": continuing}),
+            lambda: run(installation, {"ann": "ann", "panel": continuing}),
             "agents.panel.session.continues: must not be set in a sub-session",
         ),
     ]
@@ -160,56 +160,56 @@ def test_bad_values_get_one_line(office):
         assert "\n" not in str(caught.value)
 
 
-def test_sessions_go_on_without_their_origin(office):
+def test_sessions_go_on_without_their_origin(installation):
     """`symposia prune` keeps no session because a later one continues it."""
-    job = run(office, PAIR, stop=MaxRounds(2))
+    job = run(installation, PAIR, stop=MaxRounds(2))
     fork = job.fork(at_turn=3)
-    office.work()
-    client = office.runtime.store.client
+    installation.work()
+    client = installation.runtime.store.client
     client.delete(*client.keys(f"symposia:{{{job.id}}}:*"))
     again, other = fork.continue_with("More?"), fork.fork(at_turn=4)
-    office.work()
+    installation.work()
     assert again.result().ok
     assert other.result().ok
-    assert office.client.compare(fork.id, other.id).is_same
+    assert installation.client.compare(fork.id, other.id).is_same
     with pytest.raises(SessionNotFound):
         job.continue_with("x")
 
 
-def test_fork_equals_its_origin_in_a_comparison(office):
-    job = run(office, PAIR, stop=MaxRounds(2))
+def test_fork_equals_its_origin_in_a_comparison(installation):
+    job = run(installation, PAIR, stop=MaxRounds(2))
     fork = job.fork(at_turn=3)
     other = job.fork(at_turn=3, agents={"bob": "giver"})
-    office.work()
-    assert office.client.compare(job.id, fork.id).is_same
-    assert office.client.compare(job.id, other.id).difference.position == 4
+    installation.work()
+    assert installation.client.compare(job.id, fork.id).is_same
+    assert installation.client.compare(job.id, other.id).difference.position == 4
 
 
-def test_fork_of_a_recorded_session_is_recorded_and_replayed(office):
-    job = run(office, PAIR, stop=MaxRounds(2))
+def test_fork_of_a_recorded_session_is_recorded_and_replayed(installation):
+    job = run(installation, PAIR, stop=MaxRounds(2))
     for turn in (1, 2, 3, 4):
         fork = job.fork(at_turn=turn)
         assert fork.spec.record
-        office.work()
-        assert office.client.replay(fork.id).run_again == tuple(range(turn, 5))
+        installation.work()
+        assert installation.client.replay(fork.id).run_again == tuple(range(turn, 5))
     again = fork.fork(at_turn=4)
-    office.work()
-    assert office.client.replay(again.id).run_again == (4,)
+    installation.work()
+    assert installation.client.replay(again.id).run_again == (4,)
 
 
-def test_sessions_of_a_tree_are_replayed_one_by_one(office):
-    job = run(office, {"ann": "ann", "panel": "panel"})
-    assert office.client.replay(job.id, rerun=["panel"]).taken == (2,)
-    assert office.client.replay(job.children()[0].id).run_again == (1, 2)
+def test_sessions_of_a_tree_are_replayed_one_by_one(installation):
+    job = run(installation, {"ann": "ann", "panel": "panel"})
+    assert installation.client.replay(job.id, rerun=["panel"]).taken == (2,)
+    assert installation.client.replay(job.children()[0].id).run_again == (1, 2)
 
 
-def test_cancelled_session_is_continued(office):
-    job = office.submit("round_robin", PAIR, stop=MaxRounds(2))
-    office.deliver()
-    office.deliver()
+def test_cancelled_session_is_continued(installation):
+    job = installation.submit("round_robin", PAIR, stop=MaxRounds(2))
+    installation.deliver()
+    installation.deliver()
     job.cancel()
-    office.work()
+    installation.work()
     again = job.continue_with("Go on.")
-    office.work()
+    installation.work()
     assert again.result().ok
     assert again.state().closed == 4

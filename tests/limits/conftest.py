@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from checks import ledger
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.state.redis.connect import connect
 
 REGISTRY = """
@@ -23,11 +23,11 @@ callable = "stub_agents.spending:asker"
 
 
 @pytest.fixture
-def office(tmp_path, redis_url) -> Iterator[InlineRuntime]:
+def installation(tmp_path, redis_url) -> Iterator[InlineInstallation]:
     """One worker; when the test is over, all sessions are audited from their raw keys."""
-    office = InlineRuntime(tmp_path, redis_url, REGISTRY)
-    yield office
-    office.close()
+    installation = InlineInstallation(tmp_path, redis_url, REGISTRY)
+    yield installation
+    installation.close()
     with connect(redis_url) as client:
         for session_id in ledger.session_ids(client):
             ledger.check(client, session_id)

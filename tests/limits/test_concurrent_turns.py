@@ -13,23 +13,23 @@ from symposia.models.sessions.stop_conditions import MaxRounds, TokenBudget
 TURN, GOOD_FOR, SIDE_BY_SIDE = 100, 10, 50
 
 
-def drain(office):
+def drain(installation):
     """Delivers all there is, twelve at a time, and all that comes of it."""
     with ThreadPoolExecutor(12) as pool:
-        while office.queue.waiting:
-            for call in [pool.submit(office.deliver) for _ in range(len(office.queue.waiting))]:
+        while installation.queue.waiting:
+            for call in [pool.submit(installation.deliver) for _ in range(len(installation.queue.waiting))]:
                 call.result()
 
 
-def run(office, seed):
+def run(installation, seed):
     random = Random(seed)
     spends = [random.choice((TURN, TURN, TURN // 2, 1)) for _ in range(SIDE_BY_SIDE)]
     agents = {
         f"p{i}": {"agent": "spender", "parameters": {"tokens": tokens}} for i, tokens in enumerate(spends)
     }
     stop = TokenBudget(TURN * GOOD_FOR) | MaxRounds(1)
-    job = office.submit("broadcast", agents, stop=stop, limits={"turn_tokens": TURN})
-    drain(office)
+    job = installation.submit("broadcast", agents, stop=stop, limits={"turn_tokens": TURN})
+    drain(installation)
     result = result_of(job)
     assert result.reason == "token_budget"
     assert result.usage.tokens <= TURN * GOOD_FOR
@@ -40,11 +40,11 @@ def run(office, seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_total_spending_is_at_most_ten_turns(office, seed):
-    run(office, seed)
+def test_total_spending_is_at_most_ten_turns(installation, seed):
+    run(installation, seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 20))
-def test_many_runs_spend_at_most_ten_turns(office, seed):
-    run(office, seed)
+def test_many_runs_spend_at_most_ten_turns(installation, seed):
+    run(installation, seed)

@@ -11,7 +11,7 @@ import pytest
 from checks import ledger
 from live import result_of
 from servers.model_stub import StubModel, completion, refusal
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.models.sessions.limits import Rate
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.turns.turn import Usage
@@ -125,70 +125,70 @@ model = "house"
 @pytest.fixture
 def limited(tmp_path, redis_url):
     with StubModel() as stub:
-        office = InlineRuntime(tmp_path, redis_url, REGISTRY.format(url=stub.url))
-        yield office, stub
-        office.close()
+        installation = InlineInstallation(tmp_path, redis_url, REGISTRY.format(url=stub.url))
+        yield installation, stub
+        installation.close()
     with connect(redis_url) as client:
         for session_id in ledger.session_ids(client):
             ledger.check(client, session_id)
 
 
-def let_go_on(office, job, number):
+def let_go_on(installation, job, number):
     """Simulate the passing of time for a deferred turn."""
-    turns, client = session_key(job.id, "turns"), office.runtime.store.client
+    turns, client = session_key(job.id, "turns"), installation.runtime.store.client
     record = json.loads(client.hget(turns, number))
     client.hset(turns, str(number), json.dumps({**record, "not_before": 1, "dispatched_ms": 1}))
 
 
 def test_turn_beyond_the_rate_limit_is_delayed(limited, client):
-    office, stub = limited
-    job = office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(3))
-    words = office.work()
+    installation, stub = limited
+    job = installation.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(3))
+    words = installation.work()
     assert words[-1] == "deferred"
     assert len(stub.asked) == 2
     record = job.state().records[3]
     assert (record.status, record.grants, record.failures) == ("planned", 0, 0)
     due_ms = client.zscore("symposia:due", job.id)
-    assert due_ms - office.runtime.index.now_ms() < 62_000
+    assert due_ms - installation.runtime.index.now_ms() < 62_000
 
     pass_time(client, 62)
-    let_go_on(office, job, 3)
-    office.sweep_until(job, lambda: job.state().is_final)
+    let_go_on(installation, job, 3)
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert result_of(job).reason == "max_rounds"
     assert len(stub.asked) == 3
 
 
 def test_short_delay_is_waited_for_in_the_worker(limited, client):
-    office, stub = limited
-    job = office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(3))
-    assert office.work()[-1] == "deferred"
+    installation, stub = limited
+    job = installation.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(3))
+    assert installation.work()[-1] == "deferred"
     pass_time(client, 59)
-    let_go_on(office, job, 3)
-    office.sweep_until(job, lambda: job.state().is_final)
+    let_go_on(installation, job, 3)
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert len(stub.asked) == 3
 
 
 def test_repeated_message_takes_no_second_permit(limited, client):
-    office, stub = limited
-    office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(2))
-    office.deliver()
-    call = office.queue.waiting[0]
-    office.deliver()
-    office.queue.waiting.extendleft([call] * 3)
-    office.work()
+    installation, stub = limited
+    installation.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(2))
+    installation.deliver()
+    call = installation.queue.waiting[0]
+    installation.deliver()
+    installation.queue.waiting.extendleft([call] * 3)
+    installation.work()
     assert len(stub.asked) == 2
 
 
 @pytest.mark.parametrize("how", ["substitute", "reassign"])
 def test_substitute_counts_against_the_rate_limit(limited, client, how):
-    office, stub = limited
+    installation, stub = limited
     fails = {"agent": "noop", "parameters": {"replies": [{"fail": "no"}]}}
     absent = {"agent": "human", "wait": {"deadline_s": 0.05, "then": "reassign", "to": "writer"}}
     policy = {"attempts": 1, "then": "substitute", "substitute": "writer"} if how == "substitute" else {}
     seat = fails if how == "substitute" else absent
-    job = office.submit("round_robin", {"ann": seat}, stop=MaxRounds(1), policy=policy)
-    office.work()
-    office.sweep_until(job, lambda: job.state().is_final)
+    job = installation.submit("round_robin", {"ann": seat}, stop=MaxRounds(1), policy=policy)
+    installation.work()
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert len(stub.asked) == 1
     asked = [value.split()[0] for name, value in client.hgetall(rate_key("house")).items() if name != "hint"]
     assert sum(map(int, asked)) == 1
@@ -226,9 +226,9 @@ fallback = ["house", "last"]
 @pytest.fixture
 def falling(tmp_path, redis_url):
     with StubModel() as stub:
-        office = InlineRuntime(tmp_path, redis_url, FALLBACKS.format(url=stub.url))
-        yield office, stub
-        office.close()
+        installation = InlineInstallation(tmp_path, redis_url, FALLBACKS.format(url=stub.url))
+        yield installation, stub
+        installation.close()
     with connect(redis_url) as client:
         for session_id in ledger.session_ids(client):
             ledger.check(client, session_id)
@@ -239,28 +239,28 @@ def models(stub):
 
 
 def test_fallback_model_has_its_own_rate_limit(falling, client):
-    office, stub = falling
+    installation, stub = falling
     stub.answers(refusal(401, "no"), completion("one"), refusal(401, "no"), completion("two"))
-    job = office.submit("round_robin", {"ann": "steadier"}, stop=MaxRounds(2))
-    office.work()
+    job = installation.submit("round_robin", {"ann": "steadier"}, stop=MaxRounds(2))
+    installation.work()
     assert models(stub) == ["first", "second", "first", "third"]
     assert [it.content for it in job.messages()] == ["one", "two"]
 
 
 def test_turn_waits_until_a_fallback_has_room(falling, client):
-    office, stub = falling
+    installation, stub = falling
     stub.answers(
         refusal(401, "no"), completion("one"), refusal(401, "no"), refusal(401, "no"), completion("two")
     )
     policy = {"attempts": 2, "backoff_s": 0}
-    job = office.submit("round_robin", {"ann": "steady"}, stop=MaxRounds(2), policy=policy)
-    office.work()
+    job = installation.submit("round_robin", {"ann": "steady"}, stop=MaxRounds(2), policy=policy)
+    installation.work()
     record = job.state().records[2]
     assert (models(stub), record.status, record.failures) == (["first", "second", "first"], "planned", 1)
-    assert client.zscore("symposia:due", job.id) - office.runtime.index.now_ms() < 62_000
+    assert client.zscore("symposia:due", job.id) - installation.runtime.index.now_ms() < 62_000
 
     pass_time(client, 62)
-    let_go_on(office, job, 2)
-    office.sweep_until(job, lambda: job.state().is_final)
+    let_go_on(installation, job, 2)
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert models(stub)[3:] == ["first", "second"]
     assert [it.content for it in job.messages()] == ["one", "two"]

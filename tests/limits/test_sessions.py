@@ -19,81 +19,81 @@ def outcomes(job):
     return [payload["result"]["outcome"] for payload in payloads]
 
 
-def fields(office, job, *names):
-    return office.runtime.store.client.hmget(session_key(job.id, "session"), names)
+def fields(installation, job, *names):
+    return installation.runtime.store.client.hmget(session_key(job.id, "session"), names)
 
 
-def test_turn_over_budget_ends_the_session(office, costing):
-    job = office.submit(
+def test_turn_over_budget_ends_the_session(installation, costing):
+    job = installation.submit(
         "round_robin",
         {"ann": costing(400)},
         stop=TokenBudget(1_000) | MaxRounds(9),
         limits={"turn_tokens": 400},
     )
-    office.work()
+    installation.work()
     result = result_of(job)
     assert (result.ok, result.reason) == (True, "token_budget")
     assert result.detail == "200 tokens left, but a turn of ann may use 400 tokens"
     assert result.usage.tokens == 800
 
 
-def test_cost_limit_ends_the_session_too(office, costing):
-    job = office.submit(
+def test_cost_limit_ends_the_session_too(installation, costing):
+    job = installation.submit(
         "round_robin",
         {"ann": costing(cost_micros=400_000)},
         stop=CostBudget(1.0) | MaxRounds(9),
         limits={"turn_usd": 0.4},
     )
-    office.work()
+    installation.work()
     result = result_of(job)
     assert (result.reason, result.usage.cost_micros) == ("cost_budget", 800_000)
     assert result.detail == "0.2 US dollars left, but a turn of ann may use 0.4 US dollars"
 
 
-def test_reservation_is_cut_to_the_remaining_budget(office, costing):
-    job = office.submit("round_robin", {"ann": costing(400)}, stop=TokenBudget(1_000) | MaxRounds(9))
-    office.work()
+def test_reservation_is_cut_to_the_remaining_budget(installation, costing):
+    job = installation.submit("round_robin", {"ann": costing(400)}, stop=TokenBudget(1_000) | MaxRounds(9))
+    installation.work()
     result = result_of(job)
     assert (result.reason, result.turns) == ("token_budget", 3)
 
 
-def test_unknown_cost_gets_a_share_of_the_budget(office):
+def test_unknown_cost_gets_a_share_of_the_budget(installation):
     spender = {"agent": "spender", "parameters": {"tokens": 300}}
     agents = {"ann": spender, "bob": spender}
-    job = office.submit("broadcast", agents, stop=TokenBudget(1_000) | MaxRounds(1))
-    office.work()
+    job = installation.submit("broadcast", agents, stop=TokenBudget(1_000) | MaxRounds(1))
+    installation.work()
     assert result_of(job).reason == "max_rounds"
     told = {message.content for message in job.messages()}
     assert told == {"500 tokens are mine", "700 tokens are mine"}
 
 
-def test_parallel_turns_fit_into_the_budget(office, costing):
+def test_parallel_turns_fit_into_the_budget(installation, costing):
     agents = dict.fromkeys(NAMES, costing(100))
-    job = office.submit(
+    job = installation.submit(
         "broadcast", agents, stop=TokenBudget(300) | MaxRounds(1), limits={"turn_tokens": 100}
     )
     with ThreadPoolExecutor(8) as pool:
-        while office.queue.waiting:
-            calls = [pool.submit(office.deliver) for _ in range(len(office.queue.waiting))]
+        while installation.queue.waiting:
+            calls = [pool.submit(installation.deliver) for _ in range(len(installation.queue.waiting))]
             [call.result() for call in calls]
     result = result_of(job)
     assert (result.reason, result.usage.tokens, result.turns) == ("token_budget", 300, 3)
     assert outcomes(job) == ["message"] * 3, "what never began is dropped without a trace of a grant"
 
 
-def test_unspent_reservation_is_returned(office, costing):
+def test_unspent_reservation_is_returned(installation, costing):
     agents = dict.fromkeys(NAMES, costing(50))
-    job = office.submit(
+    job = installation.submit(
         "broadcast", agents, stop=TokenBudget(450) | MaxRounds(1), limits={"turn_tokens": 100}
     )
-    office.work()
+    installation.work()
     result = result_of(job)
     assert (result.reason, result.turns) == ("max_rounds", 8)
-    assert fields(office, job, "reserved_tokens") in (["0"], [None])
+    assert fields(installation, job, "reserved_tokens") in (["0"], [None])
 
 
 @pytest.fixture
-def two_at_once(office, tmp_path):
+def two_at_once(installation, tmp_path):
     """Two parallel turns: the first runs until the gate opens, the second is delivered meanwhile."""
     gate = tmp_path / "gate"
     pool = ThreadPoolExecutor(1)
@@ -104,75 +104,75 @@ def two_at_once(office, tmp_path):
             "bob": {"agent": "spender", "parameters": {"tokens": 60}},
         }
         stop = TokenBudget(budget) | MaxRounds(1)
-        job = office.submit("broadcast", agents, stop=stop, limits={"turn_tokens": 90})
-        office.deliver()  # the step is planned
-        pool.submit(office.deliver)
+        job = installation.submit("broadcast", agents, stop=stop, limits={"turn_tokens": 90})
+        installation.deliver()  # the step is planned
+        pool.submit(installation.deliver)
         until(lambda: job.state().records[1].status == "speaking", what="the first turn speaks")
-        return job, office.deliver()
+        return job, installation.deliver()
 
     yield begin, gate
     gate.touch()
     pool.shutdown()
 
 
-def test_turn_waits_for_budget_without_a_worker(office, two_at_once):
+def test_turn_waits_for_budget_without_a_worker(installation, two_at_once):
     begin, gate = two_at_once
     job, word = begin(150, tokens=60)
     assert word == "short"
-    assert fields(office, job, "reserved_tokens") == ["90"]
-    assert not office.queue.waiting
+    assert fields(installation, job, "reserved_tokens") == ["90"]
+    assert not installation.queue.waiting
     gate.touch()
-    until(lambda: office.queue.waiting, what="the one who waits is sent for")
-    office.work()
+    until(lambda: installation.queue.waiting, what="the one who waits is sent for")
+    installation.work()
     result = result_of(job)
     assert (result.reason, result.usage.tokens) == ("max_rounds", 120)
 
 
-def test_failed_turn_returns_its_reservation(office, two_at_once):
+def test_failed_turn_returns_its_reservation(installation, two_at_once):
     begin, gate = two_at_once
     job, word = begin(150, fails=1, tokens=60)
     assert word == "short"
     gate.touch()
-    until(lambda: office.queue.waiting, what="the one who waits is sent for")
-    office.sweep_until(job, lambda: job.state().is_final)
+    until(lambda: installation.queue.waiting, what="the one who waits is sent for")
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert result_of(job).usage.tokens == 120
 
 
-def test_takeover_keeps_the_reservation(office, two_at_once):
+def test_takeover_keeps_the_reservation(installation, two_at_once):
     begin, _gate = two_at_once
     job, word = begin(150, tokens=60, takeover_passes=True)
     assert word == "short"
     # What the passing of a lease does. The gate stays shut: who is dead tells nothing, not even what it has spent.
-    office.runtime.store.client.delete(lock_key(job.id, "slot:ann"))
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation.runtime.store.client.delete(lock_key(job.id, "slot:ann"))
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert "expired" in outcomes(job)
     assert result_of(job).usage.tokens == 120
 
 
-def test_parked_turn_holds_no_reservation(office):
+def test_parked_turn_holds_no_reservation(installation):
     asks = {"agent": "asker", "parameters": {"ask": "eve"}}
     spends = {"agent": "spender", "parameters": {"tokens": 60}}
     stop = TokenBudget(150) | MaxRounds(1)
     agents = {"ann": asks, "bob": spends}
-    job = office.submit("broadcast", agents, people=["eve"], stop=stop, limits={"turn_tokens": 90})
-    office.work()
+    job = installation.submit("broadcast", agents, people=["eve"], stop=stop, limits={"turn_tokens": 90})
+    installation.work()
     assert {record.participant for record in job.state().open_turns()} == {"ann", "eve"}
     assert job.state().usage.tokens == 60
     job.cancel()
 
 
-def test_cancelled_session_holds_no_reservation(office, two_at_once):
+def test_cancelled_session_holds_no_reservation(installation, two_at_once):
     begin, _ = two_at_once
     job, _ = begin(150)
     job.cancel()
-    assert fields(office, job, "reserved_tokens") == ["0"]
+    assert fields(installation, job, "reserved_tokens") == ["0"]
 
 
-def test_session_without_limits_has_no_accounts(office, costing):
-    job = office.submit("round_robin", {"ann": costing(400)}, stop=MaxTurns(2))
-    office.work()
+def test_session_without_limits_has_no_accounts(installation, costing):
+    job = installation.submit("round_robin", {"ann": costing(400)}, stop=MaxTurns(2))
+    installation.work()
     assert result_of(job).turns == 2
-    assert fields(office, job, "reserved_tokens", "reserved_cost") == [None, None]
+    assert fields(installation, job, "reserved_tokens", "reserved_cost") == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -184,9 +184,9 @@ def test_session_without_limits_has_no_accounts(office, costing):
         (7, "limits: must be a table"),
     ],
 )
-def test_invalid_limits_are_refused_in_one_line(office, costing, limits, said):
+def test_invalid_limits_are_refused_in_one_line(installation, costing, limits, said):
     with pytest.raises(ValueError, match=said) as caught:
-        office.submit("round_robin", {"ann": costing(1)}, limits=limits)
+        installation.submit("round_robin", {"ann": costing(1)}, limits=limits)
     assert "\n" not in str(caught.value)
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from live import result_of, until
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.models.errors import InvalidInput
 from symposia.models.sessions.limits import DailyLimits, SpendingBounds
 from symposia.models.sessions.stop_conditions import MaxRounds
@@ -144,9 +144,9 @@ DETAIL = "tenant acme: 10 tokens left today, but the next turn may use 30 tokens
 
 @pytest.fixture
 def frugal(tmp_path, redis_url):
-    office = InlineRuntime(tmp_path, redis_url, tenant_daily_tokens=100)
-    yield office
-    office.close()
+    installation = InlineInstallation(tmp_path, redis_url, tenant_daily_tokens=100)
+    yield installation
+    installation.close()
 
 
 def test_exhausted_tenant_ends_the_session(frugal, costing):
@@ -187,23 +187,23 @@ def test_a_tenant_is_a_plain_name(frugal, costing):
 
 def test_parked_turn_needs_no_tenant_budget(tmp_path, redis_url):
     """A message for an ended turn needs none either: only a turn that is to run is refused."""
-    office = InlineRuntime(tmp_path, redis_url, tenant_daily_turns=1)
+    installation = InlineInstallation(tmp_path, redis_url, tenant_daily_turns=1)
     wait = {"deadline_s": 0.05, "then": "default", "default": "No objection."}
-    waiting = office.submit(
+    waiting = installation.submit(
         "round_robin",
         {"ben": {"agent": "human", "wait": wait}},
         people=["ben"],
         tenant="acme",
         stop=MaxRounds(1),
     )
-    office.work()
-    spending = office.submit("round_robin", {"ann": "noop"}, tenant="acme", stop=MaxRounds(1))
-    office.work()
-    assert office.client.tenant("acme").turns == 1
-    office.sweep_until(waiting, lambda: waiting.state().is_final)
+    installation.work()
+    spending = installation.submit("round_robin", {"ann": "noop"}, tenant="acme", stop=MaxRounds(1))
+    installation.work()
+    assert installation.client.tenant("acme").turns == 1
+    installation.sweep_until(waiting, lambda: waiting.state().is_final)
     assert [message.content for message in waiting.messages()] == ["No objection."]
     assert (result_of(spending).reason, result_of(waiting).reason) == ("max_rounds",) * 2
-    office.close()
+    installation.close()
 
 
 def test_usage_before_a_question_is_booked_at_once(frugal):

@@ -127,11 +127,11 @@ def test_hash_tag_keeps_all_keys_of_a_user_in_one_slot(client):
     assert memory.rooms(42) == ["room_123", "two"]
 
 
-@pytest.mark.parametrize(("user", "place"), [(None, "r"), ("", "r"), ("  ", "r"), (42, None), (42, "")])
-def test_nothing_is_stored_without_a_user_or_a_room(client, memory, user, place):
-    assert not memory.store(user, place, TRIP, service="travel")
-    assert memory.get(user, place) == {}
-    assert memory.merge(user, place, {"to": "Paris"}, service="travel", defaults={"from": "Kisumu"}) == {
+@pytest.mark.parametrize(("user", "room"), [(None, "r"), ("", "r"), ("  ", "r"), (42, None), (42, "")])
+def test_nothing_is_stored_without_a_user_or_a_room(client, memory, user, room):
+    assert not memory.store(user, room, TRIP, service="travel")
+    assert memory.get(user, room) == {}
+    assert memory.merge(user, room, {"to": "Paris"}, service="travel", defaults={"from": "Kisumu"}) == {
         "from": "Kisumu",
         "to": "Paris",
     }
@@ -143,20 +143,20 @@ def test_users_never_see_values_of_others(client, memory):
     memory.share(42, ["travel.from"])
     memory.store(*HERE, TRIP, service="travel")
     before = stored(client)
-    for user, place in ((7, "room_123"), (420, "room_123"), ("4", "2:room_123"), (42, "other-room")):
-        assert memory.get(user, place) == {}
-        assert memory.show(user, place).lines == ()
-        assert memory.export(user, place, by=user)["context"]["services"] == {}
+    for user, room in ((7, "room_123"), (420, "room_123"), ("4", "2:room_123"), (42, "other-room")):
+        assert memory.get(user, room) == {}
+        assert memory.show(user, room).lines == ()
+        assert memory.export(user, room, by=user)["context"]["services"] == {}
         if user != 42:
-            assert memory.merge(user, place, {}, service="travel") == {}
-            assert memory.recall(user, place, {}, service="travel").known == {}
+            assert memory.merge(user, room, {}, service="travel") == {}
+            assert memory.recall(user, room, {}, service="travel").known == {}
             assert memory.rooms(user) == []
             assert memory.shared(user) == ()
             memory.share(user, ["travel.to"])
             assert memory.forget_all(user) == []
-        memory.forget(user, place, "from", service="travel")
-        memory.store(user, place, {"to": "Oslo"}, service="travel")
-        assert memory.forget_all(user, place) == [place]
+        memory.forget(user, room, "from", service="travel")
+        memory.store(user, room, {"to": "Oslo"}, service="travel")
+        assert memory.forget_all(user, room) == [room]
         assert stored(client) == before
     for asker in (7, 420, "", None, "42 "):
         with pytest.raises(InvalidInput, match="by: must be the owner of this memory"):

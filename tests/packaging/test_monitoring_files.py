@@ -105,15 +105,15 @@ def test_promtool_accepts_the_rules():
     subprocess.run([promtool, "check", "rules", str(FOLDER / "alerts.yml")], check=True, capture_output=True)
 
 
-@pytest.mark.parametrize(("place", "expression"), list(expressions()))
-def test_expression_uses_exported_metrics_and_labels(place, expression):
+@pytest.mark.parametrize(("title", "expression"), list(expressions()))
+def test_expression_uses_exported_metrics_and_labels(title, expression):
     found = selectors(expression)
-    assert found, place
+    assert found, title
     for selector in found:
-        assert selector.name in SAMPLES, place
-        assert {label for label, _, _ in selector.matchers} <= SAMPLES[selector.name], place
+        assert selector.name in SAMPLES, title
+        assert {label for label, _, _ in selector.matchers} <= SAMPLES[selector.name], title
     grouped = {name for names in re.findall(r"by \(([^)]*)\)", expression) for name in names.split(", ")}
-    assert grouped <= set.union(*(SAMPLES[it.name] for it in found)), place
+    assert grouped <= set.union(*(SAMPLES[it.name] for it in found)), title
 
 
 def test_the_dashboard_shows_every_metric():
@@ -139,10 +139,10 @@ def test_dashboard_works_with_any_data_source():
     assert len(set(ids)) == len(ids)
     taken: set[tuple[int, int]] = set()
     for panel in board["panels"]:
-        place = panel["gridPos"]
-        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        grid = panel["gridPos"]
+        cells = {(grid["x"] + x, grid["y"] + y) for x in range(grid["w"]) for y in range(grid["h"])}
         assert taken.isdisjoint(cells), panel["title"]
-        assert place["x"] + place["w"] <= 24
+        assert grid["x"] + grid["w"] <= 24
         taken |= cells
         if panel["type"] != "row":
             assert {it["datasource"]["uid"] for it in (panel, *panel["targets"])} == {"${datasource}"}

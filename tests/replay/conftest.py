@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from servers.model_stub import StubModel
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 
 AGENTS = """
 [models.stub]
@@ -67,14 +67,14 @@ def agents(model: StubModel) -> Callable[..., str]:
 
 
 @pytest.fixture
-def make_office(
+def make_installation(
     tmp_path: Path, redis_url: str, agents: Callable[..., str]
-) -> Iterator[Callable[..., InlineRuntime]]:
-    made: list[InlineRuntime] = []
+) -> Iterator[Callable[..., InlineInstallation]]:
+    made: list[InlineInstallation] = []
 
-    def make(registry: str = "", **settings: Any) -> InlineRuntime:
+    def make(registry: str = "", **settings: Any) -> InlineInstallation:
         registry = registry or agents()
-        made.append(InlineRuntime(tmp_path, redis_url, registry, **{"record_calls": True, **settings}))
+        made.append(InlineInstallation(tmp_path, redis_url, registry, **{"record_calls": True, **settings}))
         return made[-1]
 
     yield make
@@ -83,9 +83,9 @@ def make_office(
 
 
 @pytest.fixture
-def office(make_office: Callable[..., InlineRuntime]) -> InlineRuntime:
-    """An office that records the calls of its sessions."""
-    return make_office()
+def installation(make_installation: Callable[..., InlineInstallation]) -> InlineInstallation:
+    """An installation that records the calls of its sessions."""
+    return make_installation()
 
 
 @pytest.fixture

@@ -23,25 +23,25 @@ pytestmark = pytest.mark.real_models
 PAIR = {"ann": "texting", "bob": "texting"}
 
 
-def records(office, job):
-    texts = RecordingStore(office.runtime.store.client).read_all(job.id).values()
+def records(installation, job):
+    texts = RecordingStore(installation.runtime.store.client).read_all(job.id).values()
     return sorted((RecordedTurn.model_validate_json(it) for it in texts), key=lambda it: it.number)
 
 
-def run(office, model, agents=PAIR, **how):
+def run(installation, model, agents=PAIR, **how):
     model.answers(completion("One."), completion("Two."))
-    job = office.submit("round_robin", agents, **{"stop": MaxTurns(2), **how})
-    office.work()
+    job = installation.submit("round_robin", agents, **{"stop": MaxTurns(2), **how})
+    installation.work()
     return job
 
 
-def test_session_without_the_option_sends_the_same_commands(make_office, model):
+def test_session_without_the_option_sends_the_same_commands(make_installation, model):
     def commands(**settings):
-        office = make_office(**settings)
-        client = office.runtime.store.client
-        job = office.submit("round_robin", {"ann": "noop", "bob": "noop"}, stop=MaxTurns(2))
+        installation = make_installation(**settings)
+        client = installation.runtime.store.client
+        job = installation.submit("round_robin", {"ann": "noop", "bob": "noop"}, stop=MaxTurns(2))
         client.config_resetstat()
-        office.work()
+        installation.work()
         found = {name: it["calls"] for name, it in client.info("commandstats").items()}
         return found, client.exists(recorded_key(job.id))
 
@@ -52,12 +52,12 @@ def test_session_without_the_option_sends_the_same_commands(make_office, model):
     assert "cmdstat_pexpire" not in bare
 
 
-def test_submission_decides_over_the_setting(office, model):
-    assert records(office, run(office, model, record=False)) == []
-    assert len(records(office, run(office, model))) == 2
+def test_submission_decides_over_the_setting(installation, model):
+    assert records(installation, run(installation, model, record=False)) == []
+    assert len(records(installation, run(installation, model))) == 2
 
 
-def test_same_submission_under_another_setting_is_the_same_session(office, make_office, model):
+def test_same_submission_under_another_setting_is_the_same_session(installation, make_installation, model):
     collab = {
         "title": "A session",
         "purpose": "see that it works",
@@ -66,8 +66,8 @@ def test_same_submission_under_another_setting_is_the_same_session(office, make_
         "collab_id": new_id(),
     }
     agents = {"ann": "noop", "bob": "noop"}
-    assert office.client.submit(collab, agents=agents).spec.record
-    other = make_office(record_calls=False)
+    assert installation.client.submit(collab, agents=agents).spec.record
+    other = make_installation(record_calls=False)
     job = other.client.submit(collab, agents=agents)
     assert job.spec.record
     job.cancel()
@@ -82,8 +82,8 @@ def test_record_that_is_no_truth_value_is_refused(value):
         )
 
 
-def test_record_has_prompt_settings_and_answer(office, model):
-    first, second = records(office, run(office, model))
+def test_record_has_prompt_settings_and_answer(installation, model):
+    first, second = records(installation, run(installation, model))
     (ask,) = first.asks
     (request,) = ask.requests
     assert (request.model, request.answer["parts"][0]["content"]) == ("stub", "One.")
@@ -96,54 +96,56 @@ def test_record_has_prompt_settings_and_answer(office, model):
     )
 
 
-def test_long_prompt_is_stored_by_its_beginning(office, model):
-    job = run(office, model, messages=["x" * (2 * MAX_TEXT)])
-    texts = [it.text for record in records(office, job) for it in record.asks[0].requests[0].texts]
+def test_long_prompt_is_stored_by_its_beginning(installation, model):
+    job = run(installation, model, messages=["x" * (2 * MAX_TEXT)])
+    texts = [it.text for record in records(installation, job) for it in record.asks[0].requests[0].texts]
     assert max(map(len, texts)) == MAX_TEXT
 
 
-def test_large_record_is_cut_and_its_turn_is_taken(office, model, monkeypatch):
-    monkeypatch.setattr(ending, "MOST_TURN_BYTES", 900)
-    job = run(office, model)
-    assert [it.is_cut for it in records(office, job)] == [True, True]
-    assert office.client.replay(job.id).taken == (1, 2)
+def test_large_record_is_cut_and_its_turn_is_taken(installation, model, monkeypatch):
+    monkeypatch.setattr(ending, "MAX_TURN_BYTES", 900)
+    job = run(installation, model)
+    assert [it.is_cut for it in records(installation, job)] == [True, True]
+    assert installation.client.replay(job.id).taken == (1, 2)
 
 
-def test_archived_records_leave_redis_and_are_replayed(make_office, model, tmp_path):
-    office = make_office(archive=True)
-    job = run(office, model)
+def test_archived_records_leave_redis_and_are_replayed(make_installation, model, tmp_path):
+    installation = make_installation(archive=True)
+    job = run(installation, model)
     asked = len(model.asked)
-    office.runtime.ports.archiver.archive_due()
-    assert records(office, job) == []
-    assert office.client.replay(job.id).requests == 2
-    office.runtime.store.client.delete(*office.runtime.store.client.keys(f"symposia:{{{job.id}}}:*"))
-    assert office.client.get_job(job.id).is_live is False
-    assert office.client.replay(job.id).requests == 2
+    installation.runtime.ports.archiver.archive_due()
+    assert records(installation, job) == []
+    assert installation.client.replay(job.id).requests == 2
+    installation.runtime.store.client.delete(
+        *installation.runtime.store.client.keys(f"symposia:{{{job.id}}}:*")
+    )
+    assert installation.client.get_job(job.id).is_live is False
+    assert installation.client.replay(job.id).requests == 2
     assert len(model.asked) == asked
 
 
-def test_pruned_session_leaves_no_record(make_office, model):
-    office = make_office(archive=True)
-    job = run(office, model)
-    office.runtime.ports.archiver.archive_due()
-    archive: Archive = office.runtime.ports.archiver.target
+def test_pruned_session_leaves_no_record(make_installation, model):
+    installation = make_installation(archive=True)
+    job = run(installation, model)
+    installation.runtime.ports.archiver.archive_due()
+    archive: Archive = installation.runtime.ports.archiver.target
     assert len(archive.reader.records(job.id)) == 2
     archive.pruner.delete([it.row for it in archive.pruner.find()])
     with archive.database.reading() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM recorded_turn").scalar() == 0
 
 
-def test_next_attempt_records_the_calls_of_the_first(office, model):
+def test_next_attempt_records_the_calls_of_the_first(installation, model):
     """It finds their answers in the call journal."""
     refused = [refusal(500, "no", retry_after_ms="1")] * 3
     model.answers(completion(tool=("add", {"a": 1, "b": 2})), *refused, completion("Three."))
-    job = office.submit("round_robin", PAIR, stop=MaxTurns(1), policy={"attempts": 2, "backoff_s": 0})
-    office.work()
-    office.sweep_until(job, lambda: job.state().is_final)
-    (record,) = records(office, job)
+    job = installation.submit("round_robin", PAIR, stop=MaxTurns(1), policy={"attempts": 2, "backoff_s": 0})
+    installation.work()
+    installation.sweep_until(job, lambda: job.state().is_final)
+    (record,) = records(installation, job)
     assert [it.answer is not None for it in record.asks[0].requests] == [True, True]
     assert [it.answer for it in record.asks[0].tool_calls] == [3]
-    assert office.client.replay(job.id).requests == 2
+    assert installation.client.replay(job.id).requests == 2
 
 
 class Lost(BaseException):
@@ -151,22 +153,22 @@ class Lost(BaseException):
 
 
 @pytest.mark.long
-def test_record_of_a_lost_worker_does_not_count(make_office, model):
-    office = make_office(lease_s=3)  # one that no busy machine lets run out
+def test_record_of_a_lost_worker_does_not_count(make_installation, model):
+    installation = make_installation(lease_s=3)  # one that no busy machine lets run out
     boundaries = iter([Boundary.BEFORE_COMMIT])
 
     def die_once(boundary, *_where):
         if boundary is Boundary.BEFORE_COMMIT and next(boundaries, None):
             raise Lost
 
-    office.runtime = dataclasses.replace(office.runtime, fault_hook=die_once)
+    installation.runtime = dataclasses.replace(installation.runtime, fault_hook=die_once)
     with pytest.raises(Lost):
-        run(office, model, stop=MaxTurns(1))
-    (job,) = office.client.jobs()
-    office.sweep_until(job, lambda: job.state().is_final)
-    assert [it.number for it in records(office, job)] == [1, 1]
+        run(installation, model, stop=MaxTurns(1))
+    (job,) = installation.client.jobs()
+    installation.sweep_until(job, lambda: job.state().is_final)
+    assert [it.number for it in records(installation, job)] == [1, 1]
     assert len(model.asked) == 1
-    assert office.client.replay(job.id).run_again == (1,)
+    assert installation.client.replay(job.id).run_again == (1,)
 
 
 @pytest.mark.parametrize(

@@ -23,61 +23,61 @@ PAIR = {"ann": "texting", "bob": "texting"}
 
 
 @pytest.fixture
-def recorded(office, model):
+def recorded(installation, model):
     """A recorded session of two models, which has ended."""
 
     def run(agents=PAIR, *, answers=("One.", "Two."), turns=3, mode="round_robin", **how):
         model.answers(*(it if not isinstance(it, str) else completion(it) for it in answers))
-        job = office.submit(mode, agents, **{"stop": MaxTurns(turns), **how})
-        office.work()
+        job = installation.submit(mode, agents, **{"stop": MaxTurns(turns), **how})
+        installation.work()
         return job
 
     return run
 
 
-def replay(office, job, **options):
-    return office.client.replay(job.id, **options)
+def replay(installation, job, **options):
+    return installation.client.replay(job.id, **options)
 
 
-def difference(office, job, **options):
+def difference(installation, job, **options):
     with pytest.raises(ReplayDiffers) as caught:
-        replay(office, job, **options)
+        replay(installation, job, **options)
     return str(caught.value)
 
 
 # -- answers from the record ----------------------------------------------------------------------
 
 
-def test_requests_are_answered_from_the_record(office, model, recorded):
+def test_requests_are_answered_from_the_record(installation, model, recorded):
     job = recorded()
     asked = len(model.asked)
-    found = replay(office, job)
+    found = replay(installation, job)
     assert (found.turns, found.requests, found.run_again, found.taken) == (3, 3, (1, 2, 3), ())
     assert len(model.asked) == asked == 3
 
 
-def test_tool_calls_are_answered_from_the_record(office, model, recorded):
+def test_tool_calls_are_answered_from_the_record(installation, model, recorded):
     calls = (
         completion(tool=("add", {"a": 1, "b": 2})),
         completion(tool=("picky", {"room": "a long one"}), call="c2"),
     )
     job = recorded(answers=(*calls, "Done."), turns=1)
     asked = len(model.asked)
-    found = replay(office, job)
+    found = replay(installation, job)
     assert (found.requests, found.tool_calls, len(model.asked)) == (3, 2, asked)
 
 
 @pytest.mark.long
-def test_tools_of_servers_are_answered_without_the_server(make_office, model, tmp_path, agents):
+def test_tools_of_servers_are_answered_without_the_server(make_installation, model, tmp_path, agents):
     server = SUPPORT / "servers" / "mcp_server.py"
     mcp = f'\n[mcp.rooms]\ncommand = ["{sys.executable}", "{server}"]\n'
     registry = agents().replace('"picky"]', '"picky", "rooms"]') + mcp
-    office = make_office(registry)
+    installation = make_installation(registry)
     model.answers(completion(tool=("rooms_book", {"room": "R1"})), completion("Booked."))
-    job = office.submit("round_robin", PAIR, stop=MaxTurns(1))
-    office.work()
+    job = installation.submit("round_robin", PAIR, stop=MaxTurns(1))
+    installation.work()
     (tmp_path / "agents.toml").write_text(registry.replace(str(server), "/nowhere.py"))
-    assert replay(office, job).tool_calls == 1
+    assert replay(installation, job).tool_calls == 1
 
 
 @pytest.mark.parametrize(
@@ -88,66 +88,68 @@ def test_tools_of_servers_are_answered_without_the_server(make_office, model, tm
     ],
     ids=["continued", "forked"],
 )
-def test_following_session_is_replayed_with_its_history(office, model, recorded, turns, follow, seen):
+def test_following_session_is_replayed_with_its_history(installation, model, recorded, turns, follow, seen):
     first = recorded(turns=turns)
     model.answers(completion("Other."), completion("Other."))
-    second = follow(office.client.get_job(first.id))
-    office.work()
+    second = follow(installation.client.get_job(first.id))
+    installation.work()
     asked = len(model.asked)
     assert seen in str(model.asked[-1])
-    assert (replay(office, second).requests, len(model.asked)) == (2, asked)
+    assert (replay(installation, second).requests, len(model.asked)) == (2, asked)
 
 
-def test_replay_reads_an_agents_file_with_sessions(make_office, model, agents, tmp_path):
+def test_replay_reads_an_agents_file_with_sessions(make_installation, model, agents, tmp_path):
     (tmp_path / "panel.yaml").write_text(PANEL)
-    office = make_office(agents() + '\n[agents.panel]\nkind = "session"\nfile = "panel.yaml"\n')
+    installation = make_installation(agents() + '\n[agents.panel]\nkind = "session"\nfile = "panel.yaml"\n')
     model.answers(completion("One."))
-    job = office.submit("round_robin", PAIR, stop=MaxTurns(1))
-    office.work()
-    assert replay(office, job).requests == 1
+    job = installation.submit("round_robin", PAIR, stop=MaxTurns(1))
+    installation.work()
+    assert replay(installation, job).requests == 1
 
 
 @pytest.mark.parametrize("summary", ["true", "false"])
-def test_cut_dialog_is_replayed(make_office, model, agents, summary):
+def test_cut_dialog_is_replayed(make_installation, model, agents, summary):
     registry = agents(model='stub"\ncontext_tokens = 40\nrequest_timeout_s = "30')
     registry = registry.replace('request_timeout_s = "30"', "request_timeout_s = 30")
-    office = make_office(registry.replace("structured = false", f"structured = false\nsummary = {summary}"))
+    installation = make_installation(
+        registry.replace("structured = false", f"structured = false\nsummary = {summary}")
+    )
     model.answers(completion("Words that take a lot of room in the window of the model. " * 2))
-    job = office.submit("round_robin", PAIR, stop=MaxTurns(6))
-    office.work()
+    job = installation.submit("round_robin", PAIR, stop=MaxTurns(6))
+    installation.work()
     asked = len(model.asked)
     assert (asked > 6) == (summary == "true")
-    assert replay(office, job).requests == len(model.asked) == asked
+    assert replay(installation, job).requests == len(model.asked) == asked
 
 
-def test_replay_changes_no_key(office, recorded):
+def test_replay_changes_no_key(installation, recorded):
     job = recorded()
-    client = office.runtime.store.client
+    client = installation.runtime.store.client
 
     def stored():
         return {key: client.dump(key) for key in client.keys(f"symposia:{{{job.id}}}:*")}
 
     before = stored()
-    replay(office, job)
+    replay(installation, job)
     assert stored() == before
 
 
-def test_replay_needs_no_api_key(office, model, recorded, tmp_path):
+def test_replay_needs_no_api_key(installation, model, recorded, tmp_path):
     job = recorded()
     text = (tmp_path / "agents.toml").read_text()
     (tmp_path / "agents.toml").write_text(text.replace("base_url", 'api_key_env = "NOT_SET"\nbase_url'))
-    assert replay(office, job).requests == 3
+    assert replay(installation, job).requests == 3
 
 
-def test_answers_of_people_are_taken_from_the_record(office, model, recorded):
+def test_answers_of_people_are_taken_from_the_record(installation, model, recorded):
     job = recorded({"ann": "texting", "bob": "human"}, turns=3, people=["bob"])
     job.reply("bob", "I am a person.")
-    office.work()
-    found = replay(office, job)
+    installation.work()
+    found = replay(installation, job)
     assert (found.turns, found.taken, found.run_again) == (3, (2,), (1, 3))
 
 
-def test_decision_of_a_person_is_read_again(office, model, recorded):
+def test_decision_of_a_person_is_read_again(installation, model, recorded):
     job = recorded(
         {"ann": "human", "bob": "texting"},
         mode="orchestrated",
@@ -156,66 +158,66 @@ def test_decision_of_a_person_is_read_again(office, model, recorded):
         turns=9,
     )
     job.reply("ann", "NEXT: bob\nINSTRUCTION bob: be quick")
-    office.work()
+    installation.work()
     job.reply("ann", "DONE: enough")
-    office.work()
+    installation.work()
     assert job.result().reason == "satisfied"
-    assert replay(office, job).run_again == (2,)
+    assert replay(installation, job).run_again == (2,)
 
 
-def test_corrected_answer_is_replayed_with_its_first_version(office, model, recorded):
+def test_corrected_answer_is_replayed_with_its_first_version(installation, model, recorded):
     loose, clean = "- [TENSION T1]: Loose, and [RESOLVED T1", "[TENSION T01: Loose]"
     job = recorded(answers=(loose, clean), turns=1, protocol="alignment")
-    assert replay(office, job).requests == len(model.asked) == 2
+    assert replay(installation, job).requests == len(model.asked) == 2
 
 
-def test_required_output_is_asked_for_again_from_the_record(office, model, recorded):
+def test_required_output_is_asked_for_again_from_the_record(installation, model, recorded):
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     job = recorded(answers=("no JSON", '{"n": 1}'), turns=1, output=schema)
     assert job.result().output == {"n": 1}
-    assert replay(office, job).requests == len(model.asked) == 2
+    assert replay(installation, job).requests == len(model.asked) == 2
 
 
-def test_question_and_answer_are_part_of_the_record(office, model, recorded):
+def test_question_and_answer_are_part_of_the_record(installation, model, recorded):
     job = recorded(
         {"ann": "texting", "bob": "human"}, answers=("ASK bob: May I?", "I did."), turns=1, people=["bob"]
     )
     job.reply("bob", "You may.")
-    office.work()
-    assert replay(office, job).run_again == (1,)
+    installation.work()
+    assert replay(installation, job).run_again == (1,)
 
 
-def test_python_agent_keeps_its_recorded_outcome(office, recorded):
+def test_python_agent_keeps_its_recorded_outcome(installation, recorded):
     job = recorded({"ann": "caller", "bob": "texting"})
     python_agents.calls.clear()
-    assert replay(office, job).taken == (1, 3)
+    assert replay(installation, job).taken == (1, 3)
     assert python_agents.calls == []
 
 
-def test_python_agent_runs_again_on_request(office, recorded, change_agents):
+def test_python_agent_runs_again_on_request(installation, recorded, change_agents):
     job = recorded({"ann": "caller", "bob": "texting"})
-    assert replay(office, job, rerun=["ann"]).taken == ()
+    assert replay(installation, job, rerun=["ann"]).taken == ()
     change_agents(callable="renamed")
-    assert difference(office, job, rerun=["ann"]) == (
+    assert difference(installation, job, rerun=["ann"]) == (
         "turn 1 (ann) differs from the record: message, line 1: recorded 'I am ann.', now 'It is me, ann.'"
     )
 
 
-def test_skipped_turn_keeps_its_recorded_outcome(office, model, recorded):
+def test_skipped_turn_keeps_its_recorded_outcome(installation, model, recorded):
     policy = FailurePolicy(attempts=1, then=AfterRetries.SKIP)
     job = recorded(answers=(refusal(401, "no"), "Two."), policy=policy)
-    assert replay(office, job).taken == (1,)
+    assert replay(installation, job).taken == (1,)
 
 
-def test_cancelled_session_is_replayed_up_to_its_end(office, model, recorded):
+def test_cancelled_session_is_replayed_up_to_its_end(installation, model, recorded):
     job = recorded({"ann": "texting", "bob": "human"}, people=["bob"])
     job.cancel("no time")
-    assert replay(office, job).turns == 1
+    assert replay(installation, job).turns == 1
 
 
-def test_running_session_is_replayed_up_to_now(office, model, recorded):
+def test_running_session_is_replayed_up_to_now(installation, model, recorded):
     job = recorded({"ann": "texting", "bob": "human"}, people=["bob"])
-    assert replay(office, job).turns == 1
+    assert replay(installation, job).turns == 1
     job.cancel()
 
 
@@ -241,28 +243,30 @@ def test_running_session_is_replayed_up_to_now(office, model, recorded):
     ],
     ids=["instructions", "model", "script"],
 )
-def test_change_of_an_agent_differs_at_its_line(office, recorded, change_agents, bob, changed, turn, lines):
+def test_change_of_an_agent_differs_at_its_line(
+    installation, recorded, change_agents, bob, changed, turn, lines
+):
     job = recorded({"ann": "texting", "bob": bob})
     change_agents(**changed)
     expected = re.escape(f"{turn} differs from the record: ") + lines
-    assert re.fullmatch(expected, difference(office, job), re.DOTALL)
+    assert re.fullmatch(expected, difference(installation, job), re.DOTALL)
 
 
-def test_agent_that_is_no_model_any_more_differs(office, recorded, tmp_path):
+def test_agent_that_is_no_model_any_more_differs(installation, recorded, tmp_path):
     job = recorded()
     (tmp_path / "agents.toml").write_text('[agents.texting]\nkind = "scripted"\nreplies = ["One."]\n')
     assert (
-        difference(office, job)
+        difference(installation, job)
         == "turn 1 (ann) differs from the record: model requests of agent 'texting': recorded 1, now 0"
     )
 
 
-def test_changed_planner_differs_at_the_turn(office, recorded, monkeypatch):
+def test_changed_planner_differs_at_the_turn(installation, recorded, monkeypatch):
     job = recorded()
     mode = round_robin.MODE
     reverse = type(mode)(**{**vars_of(mode), "plan": reversed_plan(mode.plan)})
     monkeypatch.setattr("symposia.tasks.planning.decide.mode_of", lambda _mode: reverse)
-    assert difference(office, job) == (
+    assert difference(installation, job) == (
         "turn 0 differs from the record: the plan of turn 1: participant: recorded 'ann', now 'bob'"
     )
 
@@ -281,12 +285,12 @@ def reversed_plan(plan):
     return planned
 
 
-def test_plans_are_not_compared_if_the_roster_changed(office, model, recorded):
+def test_plans_are_not_compared_if_the_roster_changed(installation, model, recorded):
     job = recorded({"ann": "texting", "bob": "human"}, people=["bob"])
     job.add_participant("cid", "reader")
     job.reply("bob", "I am a person.")
-    office.work()
-    found = replay(office, job)
+    installation.work()
+    found = replay(installation, job)
     assert not found.plan_compared
     assert (found.run_again, found.taken) == ((1, 3), (2,))
 
@@ -294,26 +298,26 @@ def test_plans_are_not_compared_if_the_roster_changed(office, model, recorded):
 # -- what can be replayed -------------------------------------------------------------------------
 
 
-def test_session_that_was_not_recorded_is_refused(make_office, model):
-    office = make_office(record_calls=False)
-    job = office.submit("round_robin", PAIR, stop=MaxTurns(1))
-    office.work()
+def test_session_that_was_not_recorded_is_refused(make_installation, model):
+    installation = make_installation(record_calls=False)
+    job = installation.submit("round_robin", PAIR, stop=MaxTurns(1))
+    installation.work()
     with pytest.raises(
         NotRecorded, match=f"session '{job.id}' was not recorded: submit sessions with record=True"
     ):
-        replay(office, job)
-    assert RecordingStore(office.runtime.store.client).read_all(job.id) == {}
+        replay(installation, job)
+    assert RecordingStore(installation.runtime.store.client).read_all(job.id) == {}
 
 
-def test_rerun_of_a_stranger_is_refused(office, recorded):
+def test_rerun_of_a_stranger_is_refused(installation, recorded):
     job = recorded()
     with pytest.raises(InvalidInput, match="rerun: must be the id of a participant: ann, bob"):
-        replay(office, job, rerun=["zoe"])
+        replay(installation, job, rerun=["zoe"])
 
 
-def test_record_holds_no_secrets(office, model, recorded):
+def test_record_holds_no_secrets(installation, model, recorded):
     job = recorded(answers=("The key is sk-abcdefghij, the URL is http://u:pass@host/.",), turns=1)
-    (record,) = RecordingStore(office.runtime.store.client).read_all(job.id).values()
+    (record,) = RecordingStore(installation.runtime.store.client).read_all(job.id).values()
     assert "sk-abcdefghij" not in record
     assert "pass@" not in record
-    assert replay(office, job).run_again == (1,)
+    assert replay(installation, job).run_again == (1,)

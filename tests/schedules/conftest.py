@@ -1,7 +1,7 @@
-"""A place for schedules: workers and beats as real processes."""
+"""An installation for schedules: workers and beats as real processes."""
 
 from __future__ import annotations
 
-from review_tools.schedules import place
+from review_tools.schedules import installation
 
-__all__ = ["place"]
+__all__ = ["installation"]

@@ -119,19 +119,19 @@ MOMENTS = st.datetimes(datetime(2020, 1, 1), datetime(2035, 1, 1), timezones=st.
 
 @given(FIELDS, ZONES, MOMENTS)
 def test_crontab_names_the_same_times_backwards(fields, zone, moment):
-    crontab, place = Crontab.read(" ".join(fields)), ZoneInfo(zone)
-    due = crontab.after(moment, place)
+    crontab, timezone = Crontab.read(" ".join(fields)), ZoneInfo(zone)
+    due = crontab.after(moment, timezone)
     assert due > moment
-    assert crontab.until(due, place) == due
-    assert crontab.until(due - timedelta(seconds=1), place) <= moment
+    assert crontab.until(due, timezone) == due
+    assert crontab.until(due - timedelta(seconds=1), timezone) <= moment
 
 
 @given(FIELDS, ZONES, MOMENTS)
 def test_every_due_time_matches_the_local_clock(fields, zone, moment):
-    crontab, place = Crontab.read(" ".join(fields)), ZoneInfo(zone)
-    due = crontab.after(moment, place)
-    offset_changes = {(due + timedelta(hours=it)).astimezone(place).utcoffset() for it in (-2, 0, 2)}
-    local = due.astimezone(place)
+    crontab, timezone = Crontab.read(" ".join(fields)), ZoneInfo(zone)
+    due = crontab.after(moment, timezone)
+    offset_changes = {(due + timedelta(hours=it)).astimezone(timezone).utcoffset() for it in (-2, 0, 2)}
+    local = due.astimezone(timezone)
     if len(offset_changes) == 1:
         assert local.minute in crontab.minutes
         assert local.hour in crontab.hours

@@ -16,19 +16,19 @@ DEADLINE_S = 60
 @pytest.mark.long
 @pytest.mark.timeout(150)
 @pytest.mark.leaves_keys  # those of sessions that the archive does not have yet
-def test_report_is_delivered_again_only_after_changes(place, monkeypatch):
+def test_report_is_delivered_again_only_after_changes(installation, monkeypatch):
     system = RemoteSystem()
-    place.stack.callback(system.close)
+    installation.stack.callback(system.close)
     monkeypatch.setenv("BOARD_SECRET", SECRET)
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")  # which knows what was found before
-    (place.folder / "deliveries.toml").write_text(
-        f'[shelf]\nkind = "folder"\nfolder = "{place.folder / "shelf"}"\n'
+    (installation.folder / "deliveries.toml").write_text(
+        f'[shelf]\nkind = "folder"\nfolder = "{installation.folder / "shelf"}"\n'
         f'[board]\nkind = "webhook"\nurl = "{system.url}"\nsecret_env = "BOARD_SECRET"\n'
         'networks = ["127.0.0.0/8"]\n'
     )
-    place.write_shop()
-    place.start_worker()
-    schedules = place.client.schedules
+    installation.write_shop()
+    installation.start_worker()
+    schedules = installation.client.schedules
     wishes = {"deliver": ["board", "shelf"], "formats": ["markdown", "sarif"], "only_on_change": True}
     schedules.add("nightly", cron="@yearly", review={"panel": "at_once", "root": "shop", **wishes})
 
@@ -47,13 +47,13 @@ def test_report_is_delivered_again_only_after_changes(place, monkeypatch):
     first = run_now()
     delivered(1)
     run_now()  # nothing has changed
-    (place.folder / "shop" / "new.txt").write_text("something new\n")
+    (installation.folder / "shop" / "new.txt").write_text("something new\n")
     third = run_now()
     delivered(2)
     assert [it["run_id"] for it in system.letters] == [first, third]
     for headers, body in system.deliveries:
         assert refusal(SECRET, headers, body, now_s=int(headers["webhook-timestamp"])) is None
-    folder = place.folder / "shelf" / "shop-at_once"
+    folder = installation.folder / "shelf" / "shop-at_once"
     until(lambda: len(list(folder.glob("2*"))) == 2, timeout_s=DEADLINE_S, what="two folders")
     for written in folder.glob("2*"):
         assert {it.name for it in written.iterdir()} == {

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.models.errors import InvalidInput
-from symposia.schedules.recurrence import MOST_SECONDS, Recurrence, format_span, read_span
+from symposia.schedules.recurrence import MAX_SECONDS, Recurrence, format_span, read_span
 
 ORIGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
-SECONDS = st.integers(1, MOST_SECONDS)
+SECONDS = st.integers(1, MAX_SECONDS)
 
 
 @given(SECONDS, st.integers(-(10**9), 10**9))

@@ -14,7 +14,7 @@ from symposia.models.turns.turn import Usage
 from symposia.schedules.runner import ScheduleRunner
 from symposia.schedules.schedule import RunOutcome, Schedule, ScheduleRun, ScheduleRunProgress
 from symposia.schedules.schedules import Schedules
-from symposia.schedules.store import MOST_KEPT, MOST_QUEUED, ScheduleStore
+from symposia.schedules.store import MAX_KEPT, MAX_QUEUED, ScheduleStore
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import schedule_keys
 
@@ -84,7 +84,7 @@ class ScheduleFixture:
     def history(self) -> list[tuple[RunOutcome, int]]:
         """Outcomes, oldest first, with how many intervals after the origin each was due."""
         state = self.store.get("often")
-        records = self.store.history("often", count=MOST_KEPT)[::-1]
+        records = self.store.history("often", count=MAX_KEPT)[::-1]
         return [(it.outcome, (it.due_ms - state.origin_ms) // 600_000) for it in records]
 
 
@@ -306,12 +306,12 @@ def test_waiting_runs_and_history_are_capped(room):
     now_ms = room.store.now_ms()
     words = [
         room.store.claim("often", f"{number}", due_ms=now_ms + number, overlap="queue")
-        for number in range(MOST_QUEUED + 2)
+        for number in range(MAX_QUEUED + 2)
     ]
     assert words[-2:] == ["queued", "skipped"]
-    for number in range(MOST_KEPT + 10):
+    for number in range(MAX_KEPT + 10):
         room.store.claim("often", "m", due_ms=now_ms + 1_000 + number, overlap="missed")
-    assert room.client.llen(schedule_keys("often")["history"]) == MOST_KEPT
+    assert room.client.llen(schedule_keys("often")["history"]) == MAX_KEPT
 
 
 def test_changed_schedule_does_not_run_missed_times(room):

@@ -169,7 +169,7 @@ def test_replaced_schedule_keeps_its_pause_and_grid(book):
 
 
 def test_number_of_schedules_is_capped(book, monkeypatch):
-    monkeypatch.setattr("symposia.schedules.store.MOST_SCHEDULES", 2)
+    monkeypatch.setattr("symposia.schedules.store.MAX_SCHEDULES", 2)
     two, three = (book.get(NAME).schedule.model_copy(update={"name": name}) for name in ("two", "three"))
     assert book.put(two) == "added"
     with pytest.raises(InvalidInput, match="limit of 2"):

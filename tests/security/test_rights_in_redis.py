@@ -42,7 +42,7 @@ SESSIONS: dict[str, tuple[dict[str, str], dict[str, str], dict[str, Any]]] = {
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Settings, str]]:
+def settings_and_admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Settings, str]]:
     """The settings of that user, on a server with only this user and an administrator, and the administrator's URL."""
     folder = tmp_path_factory.mktemp("acl")
     (folder / "agents.toml").write_text(REGISTRY)
@@ -95,8 +95,8 @@ class Monitor(Thread):
 
 
 @pytest.mark.long
-def test_sessions_need_only_granted_rights(place, tmp_path):
-    settings, admin = place
+def test_sessions_need_only_granted_rights(settings_and_admin, tmp_path):
+    settings, admin = settings_and_admin
     environment = {
         "SYMPOSIA_REDIS_URL": settings.redis_url.get_secret_value(),
         "SYMPOSIA_AGENTS_FILE": str(settings.agents_file),
@@ -157,8 +157,8 @@ def test_sessions_need_only_granted_rights(place, tmp_path):
     ],
     ids=" ".join,
 )
-def test_other_redis_rights_are_denied(place, command):
-    settings, _ = place
+def test_other_redis_rights_are_denied(settings_and_admin, command):
+    settings, _ = settings_and_admin
     with (
         Redis.from_url(settings.redis_url.get_secret_value()) as client,
         pytest.raises((NoPermissionError, ResponseError), match=r"(?i)permission|acl|not allowed"),

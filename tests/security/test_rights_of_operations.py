@@ -14,7 +14,7 @@ from redis.exceptions import NoPermissionError
 
 from documents.pages import ROOT
 from live import result_of, until
-from review_tools.schedules import Place
+from review_tools.schedules import ScheduleInstallation
 from scaling import patient
 from servers.flower import FlowerServer
 from servers.granted import granted_server, read_rule, url_of
@@ -41,16 +41,18 @@ def servers(tmp_path: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, servers: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def installation(
+    tmp_path: Path, servers: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ScheduleInstallation]:
     """Agents, jobs and roots for all processes, with an archive."""
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
     monkeypatch.setenv("SYMPOSIA_ARCHIVE_INTERVAL_S", "0.2")
-    place = Place(tmp_path, servers[0])
-    place.write_jobs()
-    place.write_shop()
+    installation = ScheduleInstallation(tmp_path, servers[0])
+    installation.write_jobs()
+    installation.write_shop()
     monkeypatch.chdir(tmp_path)
-    with ExitStack() as place.stack:
-        yield place
+    with ExitStack() as installation.stack:
+        yield installation
 
 
 def collab() -> Collab:
@@ -99,24 +101,28 @@ def read_flower(flower: FlowerServer, session: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(240)
-def test_operations_need_only_granted_rights(place: Place, servers: tuple[str, str]) -> None:
+def test_operations_need_only_granted_rights(
+    installation: ScheduleInstallation, servers: tuple[str, str]
+) -> None:
     administrator = Redis.from_url(servers[1], decode_responses=True)
     administrator.acl_log_reset()
-    client = place.client
+    client = installation.client
     lost = client.submit(collab(), agents=dict.fromkeys(("ann", "bob"), "say"), stop={"max_turns": 2})
     administrator.delete(QUEUE)  # only the sweep knows of the session now
-    place.start_worker()
-    place.start_beat()
+    installation.start_worker()
+    installation.start_beat()
     assert result_of(lost).ok
     session = answer_a_question(client)
     use_memory(client)
     run_schedule(client)
     assert client.review("shop", panel="at_once").result(timeout=patient(60))
     until(lambda: session in archived(client), what="the session is archived")
-    settings = child_environment(load_settings(**place.settings))
+    settings = child_environment(load_settings(**installation.settings))
     options = {name.removeprefix("SYMPOSIA_").lower(): value for name, value in settings.items()}
-    flower = FlowerServer(place.folder, options, {"FLOWER_BASIC_AUTH": CREDENTIALS}, credentials=CREDENTIALS)
-    place.stack.callback(flower.kill)
+    flower = FlowerServer(
+        installation.folder, options, {"FLOWER_BASIC_AUTH": CREDENTIALS}, credentials=CREDENTIALS
+    )
+    installation.stack.callback(flower.kill)
     read_flower(flower.start(), session)
     assert administrator.acl_log() == []
 

@@ -1,6 +1,6 @@
-"""A place to run sessions: a real server, real worker processes, and what their agents wrote down.
+"""An installation to run sessions: a real server, real worker processes, and what their agents wrote down.
 
-`stage` is a test's own; `shared` has a worker that the tests of a module share, as they neither stop nor configure it.
+`installation` is a test's own; `shared` has a worker that the tests of a module share, as they neither stop nor configure it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from symposia.workers.worker_app import create_worker_app
 
 
 @dataclass
-class Stage:
+class LiveInstallation:
     """One test's workers and client."""
 
     folder: Path
@@ -95,11 +95,11 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, redis_url: str) -> Iterator[Stage]:
+def installation(tmp_path: Path, redis_url: str) -> Iterator[LiveInstallation]:
     (tmp_path / "agents.toml").write_text(REGISTRY)
-    stage = Stage(tmp_path, redis_url)
-    yield stage
-    stage.close()
+    installation = LiveInstallation(tmp_path, redis_url)
+    yield installation
+    installation.close()
 
 
 #: Agents of the shared worker: `model`, `priced` with prices, a small window and no retries, and `texting`, which
@@ -141,32 +141,36 @@ def shared_model() -> Iterator[StubModel]:
 
 
 @pytest.fixture(scope="module")
-def shared_stage(tmp_path_factory: pytest.TempPathFactory, shared_model: StubModel) -> Iterator[Stage]:
+def shared_installation(
+    tmp_path_factory: pytest.TempPathFactory, shared_model: StubModel
+) -> Iterator[LiveInstallation]:
     """A server and a worker with the agents of all tests, and those of SHARED_MODELS."""
     folder = tmp_path_factory.mktemp("shared")
     (folder / "agents.toml").write_text(REGISTRY + SHARED_MODELS.format(url=shared_model.url))
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
         # No test kills this worker: the lease is long, as a busy machine must not make two attempts of one.
-        stage = Stage(folder, server.url, lease_s=60, agents_file=folder / "agents.toml")
-        stage.start_worker(concurrency=8)
-        yield stage
-        stage.close()
+        installation = LiveInstallation(folder, server.url, lease_s=60, agents_file=folder / "agents.toml")
+        installation.start_worker(concurrency=8)
+        yield installation
+        installation.close()
 
 
 @pytest.fixture
-def shared(tmp_path: Path, shared_stage: Stage, shared_model: StubModel) -> Iterator[Stage]:
-    """The stage that a module's tests share, with a folder and a model of the test's own."""
+def shared(
+    tmp_path: Path, shared_installation: LiveInstallation, shared_model: StubModel
+) -> Iterator[LiveInstallation]:
+    """The installation that a module's tests share, with a folder and a model of the test's own."""
     shared_model.reset()
-    yield replace(shared_stage, folder=tmp_path, workers=[])
-    until(lambda: not wrong_keys(shared_stage.redis_url), what="the keys of ended sessions expire")
+    yield replace(shared_installation, folder=tmp_path, workers=[])
+    until(lambda: not wrong_keys(shared_installation.redis_url), what="the keys of ended sessions expire")
 
 
 @pytest.fixture
-def model(stage: Stage, request: pytest.FixtureRequest) -> Iterator[StubModel]:
+def model(installation: LiveInstallation, request: pytest.FixtureRequest) -> Iterator[StubModel]:
     """A model server for the agents in MODELS of the test module."""
-    stage.lease_s = 15  # a busy machine must not make two attempts of one
+    installation.lease_s = 15  # a busy machine must not make two attempts of one
     with StubModel() as stub:
-        with (stage.folder / "agents.toml").open("a") as file:
+        with (installation.folder / "agents.toml").open("a") as file:
             file.write(request.module.MODELS.format(url=stub.url))
         yield stub
 
@@ -198,8 +202,8 @@ def check_trace(job: CollabJob, result: JobResult) -> None:
 
 
 @pytest.fixture
-def monitor(stage) -> Iterator[Monitor]:
-    app = create_worker_app(load_settings(**stage.settings))
+def monitor(installation) -> Iterator[Monitor]:
+    app = create_worker_app(load_settings(**installation.settings))
     monitor = Monitor(app)
     monitor.start()
     with app.connection_for_write() as connection, app.events.Dispatcher(connection) as dispatcher:

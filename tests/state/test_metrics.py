@@ -8,8 +8,8 @@ from checks.counting import counting_client
 from sessions.table import Table
 from symposia.models import metrics
 from symposia.models.metrics import (
+    MAX_ADDED_MODES,
     MODES,
-    MOST_ADDED_MODES,
     SESSIONS,
     SESSIONS_STUCK,
     TURN_SECONDS,
@@ -22,7 +22,7 @@ from symposia.state.metrics import MetricCounts, observation_fields
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import METRICS, metrics_batch_key
 from symposia.state.sessions.live_sessions import LiveSessions, StuckSessions
-from symposia.workers.metrics import MOST_CHECKED, MetricsReader
+from symposia.workers.metrics import MAX_CHECKED, MetricsReader
 
 
 def test_a_repeated_batch_is_added_once(client):
@@ -60,7 +60,7 @@ def test_stuck_sessions_are_read_in_few_round_trips(table: Table, redis_url):
     for it in tables:
         for reason in (StuckReason.QUEUED, StuckReason.UNREADABLE):
             stuck.add(it.id, reason, now_ms=0, until_ms=10**15)
-    for number in range(MOST_CHECKED - 2 * len(tables)):
+    for number in range(MAX_CHECKED - 2 * len(tables)):
         stuck.add(f"gone {number}", StuckReason.QUEUED, now_ms=0, until_ms=10**15)
     ended.store.cancel(ended.id, reason="enough", retention_ms=60_000)
     table.client.hset(damaged.key("turns"), "1", "no record")
@@ -120,4 +120,4 @@ def test_the_number_of_fields_is_bounded(monkeypatch):
         "mode-19",
         "other",
     ]
-    assert len(list(TURNS.known_values())) == (len(MODES) + MOST_ADDED_MODES) * 8
+    assert len(list(TURNS.known_values())) == (len(MODES) + MAX_ADDED_MODES) * 8

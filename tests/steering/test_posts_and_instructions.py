@@ -25,16 +25,18 @@ def notes(job, kind):
 
 
 @pytest.fixture
-def speaking(office, tmp_path):
+def speaking(installation, tmp_path):
     """A session whose first turn runs until the gate opens."""
     gate = tmp_path / "gate"
     pool = ThreadPoolExecutor(1)
 
     def begin(**how):
         gated = {"agent": "gated", "parameters": {"gate": str(gate), "gate_turn": 1}}
-        job = office.submit("round_robin", {"ann": gated, "bob": "parrot"}, **{"stop": MaxRounds(1), **how})
-        office.deliver()
-        spoken = pool.submit(office.deliver)
+        job = installation.submit(
+            "round_robin", {"ann": gated, "bob": "parrot"}, **{"stop": MaxRounds(1), **how}
+        )
+        installation.deliver()
+        spoken = pool.submit(installation.deliver)
         until(lambda: job.state().records[1].status == "speaking", what="the first turn speaks")
         return job, spoken
 
@@ -43,17 +45,17 @@ def speaking(office, tmp_path):
     pool.shutdown()
 
 
-def test_posted_message_is_seen_by_the_next_speaker(office):
-    job = office.submit("round_robin", {"ann": "parrot", "bob": "parrot"}, stop=MaxRounds(1))
-    office.deliver()
+def test_posted_message_is_seen_by_the_next_speaker(installation):
+    job = installation.submit("round_robin", {"ann": "parrot", "bob": "parrot"}, stop=MaxRounds(1))
+    installation.deliver()
     job.post("Mind the gap.", by="lena")
-    office.work()
+    installation.work()
     assert texts(job) == ["Mind the gap.", "ann after Mind the gap.", "bob after ann after Mind the gap."]
     assert notes(job, "message.posted") == [{"by": "lena", "role": "user"}]
     assert next(job.messages()).role is Role.USER
 
 
-def test_message_posted_during_a_turn_follows_it(office, speaking):
+def test_message_posted_during_a_turn_follows_it(installation, speaking):
     begin, gate = speaking
     job, spoken = begin()
     job.post("Stop it.", role="system")
@@ -61,7 +63,7 @@ def test_message_posted_during_a_turn_follows_it(office, speaking):
     assert texts(job) == []
     gate.touch()
     spoken.result()
-    office.work()
+    installation.work()
     assert texts(job) == ["ann speaks in turn 1", "Stop it.", "Really.", "bob after Really."]
 
 
@@ -75,8 +77,8 @@ def test_message_posted_in_the_last_turn_is_kept(speaking):
     assert texts(job) == ["Before it is too late."]
 
 
-def test_change_with_a_lost_answer_is_made_once(office, redis_url):
-    job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
+def test_change_with_a_lost_answer_is_made_once(installation, redis_url):
+    job = installation.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
     with lossy_wire(redis_url) as wire, connect(wire.url) as losing:
         helm = SessionSteering(losing, job.id, "lena", 1_000, lambda _spec, _who: None)
         helm.post("Once.", role="user")
@@ -84,7 +86,7 @@ def test_change_with_a_lost_answer_is_made_once(office, redis_url):
         assert wire.lost >= 2
     assert texts(job) == ["Once."]
     assert len(notes(job, "participant.instructed")) == len(notes(job, "message.posted")) == 1
-    office.work()
+    installation.work()
 
 
 def test_waiting_messages_are_capped(speaking):
@@ -99,37 +101,37 @@ def test_waiting_messages_are_capped(speaking):
     assert len(texts(job)) >= 101
 
 
-def test_too_long_message_is_refused(office):
-    job = office.submit("round_robin", {"ann": "parrot"}, stop=MaxRounds(1))
+def test_too_long_message_is_refused(installation):
+    job = installation.submit("round_robin", {"ann": "parrot"}, stop=MaxRounds(1))
     with pytest.raises(InvalidInput, match="at most"):
         job.post("x" * 2_000_000)
-    office.work()
+    installation.work()
 
 
-def test_instruction_holds_from_the_next_turn(office):
-    job = office.submit("round_robin", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(1))
-    office.deliver()
+def test_instruction_holds_from_the_next_turn(installation):
+    job = installation.submit("round_robin", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(1))
+    installation.deliver()
     job.instruct("bob", "Be brief.", by="lena")
     assert job.spec.agents["bob"].instructions == "Be brief."
-    office.work()
+    installation.work()
     told = {"participant_id": "bob", "instructions": "Be brief.", "by": "lena"}
     assert notes(job, "participant.instructed") == [told]
 
 
-def test_participant_to_be_added_can_be_instructed(office):
-    job = office.submit("round_robin", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(2))
-    office.deliver()
-    office.deliver()
+def test_participant_to_be_added_can_be_instructed(installation):
+    job = installation.submit("round_robin", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(2))
+    installation.deliver()
+    installation.deliver()
     job.add_participant("cyd", "noop")
     job.instruct("cyd", "Be kind.")
     job.instruct("ann", "Be brief.")
-    office.work()
+    installation.work()
     agents = job.spec.agents
     assert [agents[name].instructions for name in ("ann", "bob", "cyd")] == ["Be brief.", None, "Be kind."]
 
 
-def test_repeated_request_is_applied_once(office):
-    job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
+def test_repeated_request_is_applied_once(installation):
+    job = installation.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
     for text, key in (("One.", "k1"), ("Two.", "k2"), ("One.", "k1"), ("Two.", "k2"), ("Two.", None)):
         job.post(text, key=key)
     for name, key in (("bob", "a"), ("cyd", "b"), ("bob", "a"), ("cyd", "b")):
@@ -138,15 +140,15 @@ def test_repeated_request_is_applied_once(office):
     assert [note["participant_id"] for note in notes(job, "participant.added")] == ["bob", "cyd"]
     with pytest.raises(InvalidInput, match="twice"):
         job.add_participant("bob", "noop")
-    office.work()
+    installation.work()
 
 
-def test_known_idempotency_keys_are_capped(office, redis_url):
-    job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
+def test_known_idempotency_keys_are_capped(installation, redis_url):
+    job = installation.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
     for number in range(200):
         job.post("x", key=f"k{number}")
     with connect(redis_url) as client:
         assert len(client.hget(session_key(job.id, "session"), "posted_by")) <= 64 * 37
     job.post("x", key="k199")
     assert len(texts(job)) == 200
-    office.work()
+    installation.work()

@@ -21,73 +21,73 @@ def notes(job, kind):
 
 
 @pytest.fixture
-def trio(office):
+def trio(installation):
     """A round robin of three; two turns of its first round are written."""
 
     def begin(mode="round_robin", **how):
         how = {"stop": MaxRounds(2), **how}
-        job = office.submit(mode, dict.fromkeys(("ann", "bob", "cyd"), "noop"), **how)
+        job = installation.submit(mode, dict.fromkeys(("ann", "bob", "cyd"), "noop"), **how)
         for _ in range(3):
-            office.deliver()
+            installation.deliver()
         return job
 
     return begin
 
 
-def test_added_participant_joins_in_the_next_round(office, trio):
+def test_added_participant_joins_in_the_next_round(installation, trio):
     job = trio()
     job.add_participant("dan", "noop", by="lena")
     assert list(job.state().records.values())[-1].participant == "cyd"
-    office.work()
+    installation.work()
     assert speakers(job) == ["ann", "bob", "cyd", "ann", "bob", "cyd", "dan"]
     assert notes(job, "participant.added") == [{"participant_id": "dan", "agent": "noop", "by": "lena"}]
     assert notes(job, "roster.changed") == [{"participants": ["ann", "bob", "cyd", "dan"]}]
     assert [p.participant_id for p in job.collab().participants] == ["ann", "bob", "cyd", "dan"]
 
 
-def test_removed_participant_finishes_the_round(office, trio):
+def test_removed_participant_finishes_the_round(installation, trio):
     job = trio()
     job.remove_participant("ann")
-    office.work()
+    installation.work()
     assert speakers(job) == ["ann", "bob", "cyd", "bob", "cyd"]
     assert [p.participant_id for p in job.collab().participants] == ["bob", "cyd"]
 
 
-def test_changes_of_one_round_take_effect_together(office, trio):
+def test_changes_of_one_round_take_effect_together(installation, trio):
     job = trio()
     job.add_participant({"participant_id": "dan", "role_id": "critic"}, {"agent": "noop"})
     job.add_participant(Participant(participant_id="eve"), "noop")
     job.remove_participant("dan")
     job.remove_participant("bob")
-    office.work()
+    installation.work()
     assert speakers(job)[3:] == ["ann", "cyd", "eve"]
     assert len(notes(job, "roster.changed")) == 1
 
 
-def test_change_before_the_first_turn_applies_at_once(office):
-    job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
+def test_change_before_the_first_turn_applies_at_once(installation):
+    job = installation.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
     job.add_participant("bob", "noop")
-    office.work()
+    installation.work()
     assert speakers(job) == ["ann", "bob"]
 
 
-def test_broadcast_asks_the_roster_of_the_round(office):
-    job = office.submit("broadcast", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(2))
-    office.deliver()
-    office.deliver()
+def test_broadcast_asks_the_roster_of_the_round(installation):
+    job = installation.submit("broadcast", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(2))
+    installation.deliver()
+    installation.deliver()
     job.add_participant("cyd", "noop")
     job.remove_participant("ann")
-    office.work()
+    installation.work()
     assert sorted(speakers(job)) == ["ann", "bob", "bob", "cyd"]
 
 
-def test_swarm_roster_changes_with_the_next_step(office):
+def test_swarm_roster_changes_with_the_next_step(installation):
     items = [{"text": f"item {number}"} for number in range(6)]
-    job = office.submit("swarm", {"ann": "noop", "bob": "noop"}, options={"items": items})
-    office.deliver()
+    job = installation.submit("swarm", {"ann": "noop", "bob": "noop"}, options={"items": items})
+    installation.deliver()
     job.add_participant("cyd", "noop")
     job.remove_participant("ann")
-    office.work()
+    installation.work()
     assert result_of(job).reason == "board_empty"
     said = speakers(job)
     assert len(said) == 6
@@ -95,31 +95,31 @@ def test_swarm_roster_changes_with_the_next_step(office):
     assert "cyd" in said
 
 
-def test_orchestrator_chooses_from_the_current_roster(office):
+def test_orchestrator_chooses_from_the_current_roster(installation):
     decide = [
         {"say": "go", "decision": {"next": ["bob"]}},
         {"say": "go on", "decision": {"next": ["cyd"]}},
         {"say": "done", "decision": {"satisfied": True}},
     ]
     lead = {"agent": "noop", "parameters": {"replies": decide}}
-    job = office.submit("orchestrated", {"lead": lead, "bob": "noop"}, options={"orchestrator": "lead"})
-    office.deliver()
+    job = installation.submit("orchestrated", {"lead": lead, "bob": "noop"}, options={"orchestrator": "lead"})
+    installation.deliver()
     job.add_participant("cyd", "noop")
     with pytest.raises(InvalidInput, match="must not be the orchestrator"):
         job.remove_participant("lead")
-    office.work()
+    installation.work()
     assert speakers(job) == ["lead", "bob", "lead", "cyd", "lead"]
 
 
-def test_passes_of_removed_participants_do_not_count(office):
+def test_passes_of_removed_participants_do_not_count(installation):
     passes = {"agent": "noop", "parameters": {"replies": [{"pass": True}]}}
-    job = office.submit("round_robin", {"ann": passes, "bob": "noop", "cyd": passes}, stop=MaxTurns(6))
+    job = installation.submit("round_robin", {"ann": passes, "bob": "noop", "cyd": passes}, stop=MaxTurns(6))
     for _ in range(3):
-        office.deliver()
+        installation.deliver()
     job.remove_participant("ann")
     job.remove_participant("cyd")
     job.add_participant("dan", passes)
-    office.work()
+    installation.work()
     result = result_of(job)
     assert (result.reason, result.turns) == ("max_turns", 6)
 
@@ -155,18 +155,18 @@ def test_invalid_roster_change_is_refused(trio, change, said):
     assert job.state().version == before
 
 
-def test_roster_size_of_the_mode_is_kept(office):
-    alone = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
+def test_roster_size_of_the_mode_is_kept(installation):
+    alone = installation.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
     with pytest.raises(InvalidInput, match="at least 1"):
         alone.remove_participant("ann")
-    pair = office.submit("pair", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(1))
+    pair = installation.submit("pair", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(1))
     with pytest.raises(InvalidInput, match="exactly 2"):
         pair.add_participant("cyd", "noop")
-    office.work()
+    installation.work()
 
 
-def test_expert_cannot_leave_an_alignment_session(office):
-    job = office.submit(
+def test_expert_cannot_leave_an_alignment_session(installation):
+    job = installation.submit(
         "round_robin", {"ann": "noop", "bob": "noop"}, protocol="alignment", stop=MaxRounds(1)
     )
     with pytest.raises(InvalidInput, match="must not be an expert of the stop condition `converged`"):
@@ -174,8 +174,8 @@ def test_expert_cannot_leave_an_alignment_session(office):
     job.cancel()
 
 
-def test_agents_no_worker_knows_are_refused(office, trio):
-    office.client._installation.sessions.workers.announce("w", ["noop", "human"])
+def test_agents_no_worker_knows_are_refused(installation, trio):
+    installation.client._installation.sessions.workers.announce("w", ["noop", "human"])
     job = trio()
     with pytest.raises(UnknownAgent):
         job.add_participant("dan", "nope")
@@ -183,9 +183,9 @@ def test_agents_no_worker_knows_are_refused(office, trio):
     assert notes(job, "participant.added")[0]["agent"] == "human"
 
 
-def test_ended_session_takes_no_change(office, trio):
+def test_ended_session_takes_no_change(installation, trio):
     job = trio()
-    office.work()
+    installation.work()
     for change in (
         lambda: job.add_participant("dan", "noop"),
         lambda: job.instruct("ann", "be brief"),
@@ -195,39 +195,39 @@ def test_ended_session_takes_no_change(office, trio):
             change()
 
 
-def test_concurrent_steering_keeps_all_changes(office, trio):
+def test_concurrent_steering_keeps_all_changes(installation, trio):
     job = trio()
     names = [f"new-{i}" for i in range(12)]
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda name: job.add_participant(name, "noop"), names))
-    office.work()
+    installation.work()
     assert sorted(speakers(job)[6:]) == sorted(names)
 
 
-def test_suspended_session_can_be_steered(office, trio):
+def test_suspended_session_can_be_steered(installation, trio):
     job = trio()
     job.suspend()
     job.add_participant("dan", "noop")
     job.post("While you are away.")
     assert len(list(job.messages())) == 2
     job.resume()
-    office.work()
+    installation.work()
     assert speakers(job) == ["ann", "bob", None, "cyd", "ann", "bob", "cyd", "dan"]
 
 
-def test_cached_roster_gets_added_participants(office, trio):
+def test_cached_roster_gets_added_participants(installation, trio):
     job = trio()
-    office.runtime.sessions.facts.get(job.id)
+    installation.runtime.sessions.facts.get(job.id)
     job.add_participant("dan", "noop")
-    office.runtime.sessions.facts.get(job.id)
-    office.work()
+    installation.runtime.sessions.facts.get(job.id)
+    installation.work()
     assert speakers(job)[-1] == "dan"
 
 
-def test_unknown_session_cannot_be_steered(office, trio):
+def test_unknown_session_cannot_be_steered(installation, trio):
     job = trio()
-    office.work()
-    office.runtime.store.client.flushdb()
+    installation.work()
+    installation.runtime.store.client.flushdb()
     with pytest.raises(SessionNotFound):
         job.add_participant("dan", "noop")
     with pytest.raises(SessionNotFound):

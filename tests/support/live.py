@@ -197,7 +197,7 @@ class LiveWorker:
         self._output.close()
 
 
-def place_of(module: ModuleType, code: str) -> str:
+def location_of(module: ModuleType, code: str) -> str:
     """Where code of a module of agents is, as errors show it: `stub_agents/live.py:12`."""
     lines = inspect.getsourcelines(module)[0]
     line = next(number for number, it in enumerate(lines, 1) if code in it)
@@ -206,4 +206,4 @@ def place_of(module: ModuleType, code: str) -> str:
 
 def mood(number: int) -> str:
     """The error of the agent `moody`."""
-    return f"RuntimeError: mood {number} ({place_of(live_agents, 'RuntimeError(f')})"
+    return f"RuntimeError: mood {number} ({location_of(live_agents, 'RuntimeError(f')})"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from processes.fork_server import close_fork_server
+from upgrades.installation import UpgradeInstallation, empty_installation
 from upgrades.releases import RELEASES, wheel_of
-from upgrades.stage import UpgradeStage, empty_stage
 from upgrades.versions import Versions, build_today, unpack_versions
 
 
@@ -20,10 +20,10 @@ def release(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory, release: str) -> Iterator[UpgradeStage]:
+def installation(tmp_path_factory: pytest.TempPathFactory, release: str) -> Iterator[UpgradeInstallation]:
     """An installation with nothing in it."""
-    with empty_stage(tmp_path_factory.mktemp("upgrade")) as stage:
-        yield stage
+    with empty_installation(tmp_path_factory.mktemp("upgrade")) as installation:
+        yield installation
 
 
 @pytest.fixture(scope="session")

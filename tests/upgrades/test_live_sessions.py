@@ -10,9 +10,9 @@ from checks.expiry import wrong_keys
 from live import result_of, until
 from symposia.models.protocol.collab import CollabStatus
 from symposia.schedules.schedule import RunOutcome
+from upgrades.installation import UpgradeInstallation
 from upgrades.releases import load_release
 from upgrades.scenario import ENDS, answer_all
-from upgrades.stage import UpgradeStage
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
@@ -20,48 +20,49 @@ Ids = Mapping[str, str]
 
 
 @pytest.fixture(scope="module")
-def ids(stage: UpgradeStage, release: str) -> Ids:
+def ids(installation: UpgradeInstallation, release: str) -> Ids:
     """Load the state of the release, start a worker, and answer the questions."""
-    ids = load_release(stage, release)
-    assert len(stage.client.inbox()) == 3
-    assert stage.client.get_job(ids["suspended"]).status() is CollabStatus.SUSPENDED
-    stage.start_worker()
+    ids = load_release(installation, release)
+    assert len(installation.client.inbox()) == 3
+    assert installation.client.get_job(ids["suspended"]).status() is CollabStatus.SUSPENDED
+    installation.start_worker()
     for name in (*ENDS, "schedule"):
-        stage.open_gate(name)
-    (stage.folder / "gate").touch()  # that of the reviewer
-    stage.client.get_job(ids["suspended"]).resume()
-    answer_all(stage, ids)
+        installation.open_gate(name)
+    (installation.folder / "gate").touch()  # that of the reviewer
+    installation.client.get_job(ids["suspended"]).resume()
+    answer_all(installation, ids)
     return ids
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_session_of_an_earlier_release_ends(stage: UpgradeStage, ids: Ids, name: str) -> None:
-    result = result_of(stage.client.get_job(ids[name]))
+def test_session_of_an_earlier_release_ends(installation: UpgradeInstallation, ids: Ids, name: str) -> None:
+    result = result_of(installation.client.get_job(ids[name]))
     turns = [it.turn_number for it in result.dialog.messages if it.turn_number]
     assert (result.reason, sorted(turns)) == (ENDS[name][0], list(range(1, ENDS[name][1] + 1)))
 
 
-def test_answers_given_after_the_upgrade_are_used(stage: UpgradeStage, ids: Ids) -> None:
+def test_answers_given_after_the_upgrade_are_used(installation: UpgradeInstallation, ids: Ids) -> None:
     said = {
-        name: [it.content for it in said_in(stage, ids[name])] for name in ("question", "approval", "team")
+        name: [it.content for it in said_in(installation, ids[name])]
+        for name in ("question", "approval", "team")
     }
     assert said["question"][1] == "It is blue."
     assert said["approval"] == ["paid: tea, refused by ann"]
     assert said["team"][1] == "dan speaks in turn 2"
 
 
-def said_in(stage: UpgradeStage, session: str):
-    result = result_of(stage.client.get_job(session))
+def said_in(installation: UpgradeInstallation, session: str):
+    result = result_of(installation.client.get_job(session))
     return [it for it in result.dialog.messages if it.turn_number]
 
 
-def test_batch_review_of_an_earlier_release_ends(stage: UpgradeStage, ids: Ids) -> None:
-    run = result_of(stage.client.get_review(ids["review"]))
+def test_batch_review_of_an_earlier_release_ends(installation: UpgradeInstallation, ids: Ids) -> None:
+    run = result_of(installation.client.get_review(ids["review"]))
     assert (run.state.value, len(run.results), len(run.findings)) == ("completed", 3, 3)
 
 
-def test_schedule_of_an_earlier_release_goes_on(stage: UpgradeStage, ids: Ids) -> None:
-    schedules = stage.client.schedules
+def test_schedule_of_an_earlier_release_goes_on(installation: UpgradeInstallation, ids: Ids) -> None:
+    schedules = installation.client.schedules
     records = until(
         lambda: len(found := schedules.history("daily")) == 2 and found, what="the running and the queued job"
     )
@@ -71,17 +72,17 @@ def test_schedule_of_an_earlier_release_goes_on(stage: UpgradeStage, ids: Ids) -
     assert not schedules.get("daily").paused
 
 
-def test_everything_of_an_earlier_release_is_archived(stage: UpgradeStage, ids: Ids) -> None:
-    reader = stage.client.archived()
+def test_everything_of_an_earlier_release_is_archived(installation: UpgradeInstallation, ids: Ids) -> None:
+    reader = installation.client.archived()
     assert reader is not None
     for name, (_, turns) in ENDS.items():
-        result_of(stage.client.get_job(ids[name]))
+        result_of(installation.client.get_job(ids[name]))
         until(lambda name=name: reader.has_ended(ids[name]), what=f"{name} is archived")
         found = [entry for entry in reader.entries(ids[name], "dialog") if '"turn_number"' in entry[1]]
         assert len(found) == turns, name
 
 
-def test_keys_of_an_earlier_release_expire(stage: UpgradeStage, ids: Ids) -> None:
+def test_keys_of_an_earlier_release_expire(installation: UpgradeInstallation, ids: Ids) -> None:
     for name in ENDS:
-        result_of(stage.client.get_job(ids[name]))
-    until(lambda: not wrong_keys(stage.redis_url), what="the keys of ended sessions expire")
+        result_of(installation.client.get_job(ids[name]))
+    until(lambda: not wrong_keys(installation.redis_url), what="the keys of ended sessions expire")

@@ -13,9 +13,9 @@ from checks.ledger import check_truths
 from live import result_of, until
 from scaling import patient
 from upgrades.clients import ClientRefused
+from upgrades.installation import empty_installation
 from upgrades.newer import SCHEDULE, Keys, NewerRelease
 from upgrades.scenario import ENDS, submission
-from upgrades.stage import empty_stage
 from upgrades.versions import Versions
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(420)]
@@ -35,14 +35,14 @@ class Observed:
 
 @pytest.fixture(scope="module")
 def observed(tmp_path_factory: pytest.TempPathFactory, versions: Versions) -> Iterator[Observed]:
-    with empty_stage(tmp_path_factory.mktemp("newer")) as stage:
-        observed = Observed(NewerRelease(stage, versions))
+    with empty_installation(tmp_path_factory.mktemp("newer")) as installation:
+        observed = Observed(NewerRelease(installation, versions))
         run(observed)
         yield observed
 
 
 def run(observed: Observed) -> None:
-    newer, stage = observed.newer, observed.newer.stage
+    newer, installation = observed.newer, observed.newer.installation
     newer.submit()
     released = newer.start_released()
     observed.before_upgrade.append(newer.keys())
@@ -65,17 +65,17 @@ def run(observed: Observed) -> None:
     newer.start_newer()
     newer.stop(released)
     for name in newer.sessions:
-        stage.open_gate(name)
+        installation.open_gate(name)
         newer.client.ask("follow", session=newer.sessions[name])
-    (stage.folder / "gate").touch()  # that of the reviewer
+    (installation.folder / "gate").touch()  # that of the reviewer
     until(lambda: has_asked(newer), timeout_s=120, what="the question to a person")
     newer.client.ask("reply", session=newer.sessions["question"], name="ben", text="It is blue.")
 
 
 def run_older(newer: NewerRelease) -> str:
     """Run a session in the format of the release, beside those that its workers leave alone."""
-    newer.stage.open_gate("older")
-    job = newer.stage.client.submit(**submission("round_robin", title="older"))
+    newer.installation.open_gate("older")
+    job = newer.installation.client.submit(**submission("round_robin", title="older"))
     return result_of(job).reason
 
 
@@ -99,9 +99,9 @@ def test_newer_workers_finish_each_session(observed: Observed, name: str) -> Non
     seen = newer.client.ask("seen", session=session, timeout_s=patient(120))
     turns = sorted(number for number, _ in seen["messages"] if number)
     assert (seen["reason"], turns) == (ENDS[name][0], list(range(1, ENDS[name][1] + 1)))
-    with Redis.from_url(newer.stage.redis_url, decode_responses=True) as client:
+    with Redis.from_url(newer.installation.redis_url, decode_responses=True) as client:
         assert check_truths(client, session).is_final
-    lines = (newer.stage.folder / "calls.jsonl").read_text().splitlines()
+    lines = (newer.installation.folder / "calls.jsonl").read_text().splitlines()
     codes = {call["code"] for line in lines if (call := json.loads(line))["session"] == session}
     assert codes == {str(newer.versions.newer)}
 
@@ -117,7 +117,7 @@ def test_newer_workers_finish_the_review_and_run_the_schedule(observed: Observed
 
 def test_newer_workers_archive_each_session(observed: Observed) -> None:
     newer = observed.newer
-    reader = newer.stage.client.archived()
+    reader = newer.installation.client.archived()
     assert reader is not None
     for name, session in newer.sessions.items():
         until(lambda session=session: reader.has_ended(session), timeout_s=120, what=f"{name} is archived")
@@ -128,7 +128,9 @@ def test_newer_workers_archive_each_session(observed: Observed) -> None:
 
 
 def test_older_client_is_told_of_the_newer_version(observed: Observed) -> None:
-    client = observed.newer.stage.start_client("released-client", code=observed.newer.versions.released)
+    client = observed.newer.installation.start_client(
+        "released-client", code=observed.newer.versions.released
+    )
     with pytest.raises(ClientRefused, match=r"^NewerFormat: session .* was written by a newer version"):
         client.ask("status", session=observed.newer.sessions["pair"])
 
@@ -142,13 +144,13 @@ def test_logs_have_one_line_and_no_error(observed: Observed) -> None:
 
 def test_older_workers_hand_newer_sessions_on(tmp_path, versions: Versions) -> None:
     """Without it, a message that an older worker takes is lost, and each sweep may send the next one to another."""
-    with empty_stage(tmp_path) as stage:
-        newer = NewerRelease(stage, versions)
-        newer.workers += [stage.start_worker(f"older-{n}", code=versions.today) for n in range(3)]
+    with empty_installation(tmp_path) as installation:
+        newer = NewerRelease(installation, versions)
+        newer.workers += [installation.start_worker(f"older-{n}", code=versions.today) for n in range(3)]
         newer.start_newer()
         sessions = {}
         for name in ("pair", "broadcast", "swarm"):
-            stage.open_gate(name)
+            installation.open_gate(name)
             sessions[name] = newer.client.ask("submit", session=submission(name, title=name))
             newer.client.ask("follow", session=sessions[name])
         for name, session in sessions.items():

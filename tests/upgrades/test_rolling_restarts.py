@@ -14,9 +14,9 @@ from checks.ledger import Ledger, check_truths, session_ids
 from live import result_of, until
 from symposia.schedules.schedule import RunOutcome
 from symposia.tasks.runtime.archiving import HOLD_MS
+from upgrades.installation import empty_installation
 from upgrades.rolling import RollingRestart
 from upgrades.scenario import ENDS
-from upgrades.stage import empty_stage
 from upgrades.versions import Versions, digests_of
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -31,42 +31,42 @@ def rolled(
     """Replace all workers and the beat, one by one, while sessions run; let all sessions end."""
     order = (versions.released, versions.today)
     before, after = reversed(order) if request.param == "rollback" else order
-    with empty_stage(tmp_path_factory.mktemp("rolling")) as stage:
+    with empty_installation(tmp_path_factory.mktemp("rolling")) as installation:
         if "SIGKILL" not in request.param:
             # Release 0.1.0 does not renew the lease while it imports the libraries of an agent.
-            stage.lease_s = 15
-        restart = RollingRestart(stage, before, after, kill="SIGKILL" in request.param)
+            installation.lease_s = 15
+        restart = RollingRestart(installation, before, after, kill="SIGKILL" in request.param)
         restart.run()
         yield restart
 
 
 @pytest.fixture
 def redis(rolled: RollingRestart) -> Iterator[Redis]:
-    with Redis.from_url(rolled.stage.redis_url, decode_responses=True) as client:
+    with Redis.from_url(rolled.installation.redis_url, decode_responses=True) as client:
         yield client
 
 
 def calls(rolled: RollingRestart) -> list[dict[str, Any]]:
     """Return the calls that the agents of sessions have written down."""
-    lines = (rolled.stage.folder / "calls.jsonl").read_text().splitlines()
+    lines = (rolled.installation.folder / "calls.jsonl").read_text().splitlines()
     return [call for line in lines if "code" in (call := json.loads(line))]
 
 
 def wait_for_ends(rolled: RollingRestart) -> None:
     """Wait until everything has ended, the newest run of the schedule too."""
     for name in ENDS:
-        result_of(rolled.stage.client.get_job(rolled.ids[name]))
+        result_of(rolled.installation.client.get_job(rolled.ids[name]))
     for session in rolled.submitted.values():
-        result_of(rolled.stage.client.get_job(session))
-    result_of(rolled.stage.client.get_review(rolled.ids["review"]))
+        result_of(rolled.installation.client.get_job(session))
+    result_of(rolled.installation.client.get_review(rolled.ids["review"]))
     for name in ("schedule_run", "queued_run"):
         until(lambda name=name: is_recorded(rolled, rolled.ids[name]), what=name)
-    schedules = rolled.stage.client.schedules
+    schedules = rolled.installation.client.schedules
     until(lambda: schedules.get("tick").running is None, what="the newest run is recorded")
 
 
 def is_recorded(rolled: RollingRestart, run: str) -> bool:
-    return run in {it.id for it in rolled.stage.client.schedules.history("daily")}
+    return run in {it.id for it in rolled.installation.client.schedules.history("daily")}
 
 
 def test_workers_of_both_versions_run_turns(rolled: RollingRestart) -> None:
@@ -89,7 +89,7 @@ def test_sessions_end_as_without_a_restart(rolled: RollingRestart) -> None:
     kinds = {name: name for name in ENDS} | {title: title.split("-")[-1] for title in rolled.submitted}
     ids = {**rolled.ids, **rolled.submitted}
     for title, kind in kinds.items():
-        result = result_of(rolled.stage.client.get_job(ids[title]))
+        result = result_of(rolled.installation.client.get_job(ids[title]))
         turns = [it.turn_number for it in result.dialog.messages if it.turn_number]
         reason, count = ENDS[kind]
         assert (result.reason, sorted(turns)) == (reason, list(range(1, count + 1))), title
@@ -129,9 +129,9 @@ def test_only_a_killed_worker_loses_attempts(rolled: RollingRestart, redis: Redi
 
 def test_review_and_schedules_go_on(rolled: RollingRestart) -> None:
     wait_for_ends(rolled)
-    run = result_of(rolled.stage.client.get_review(rolled.ids["review"]))
+    run = result_of(rolled.installation.client.get_review(rolled.ids["review"]))
     assert (run.state.value, len(run.results), len(run.findings)) == ("completed", 3, 3)
-    history = rolled.stage.client.schedules.history("daily")
+    history = rolled.installation.client.schedules.history("daily")
     assert {(it.id, it.outcome) for it in history} == {
         (rolled.ids[name], RunOutcome.COMPLETED) for name in ("schedule_run", "queued_run")
     }
@@ -148,7 +148,7 @@ def test_no_due_time_of_a_schedule_is_lost_or_run_twice(rolled: RollingRestart) 
 
 def test_archive_is_complete(rolled: RollingRestart, redis: Redis) -> None:
     wait_for_ends(rolled)
-    reader = rolled.stage.client.archived()
+    reader = rolled.installation.client.archived()
     assert reader is not None
     for session in session_ids(redis):
         until(

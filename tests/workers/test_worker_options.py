@@ -79,7 +79,7 @@ DETACH = "detach"
 
 
 @dataclass
-class Place:
+class WorkerInstallation:
     """A folder and settings of workers."""
 
     folder: Path
@@ -103,7 +103,7 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, redis_url: str) -> Place:
+def installation(tmp_path: Path, redis_url: str) -> WorkerInstallation:
     (tmp_path / "agents.toml").write_text(REGISTRY)
     chosen = {
         "redis_url": redis_url,
@@ -113,7 +113,7 @@ def place(tmp_path: Path, redis_url: str) -> Place:
         "redispatch_after_s": 2,
     }
     environment = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in chosen.items()}
-    return Place(tmp_path, load_settings(**chosen), environment)
+    return WorkerInstallation(tmp_path, load_settings(**chosen), environment)
 
 
 def test_each_option_of_celery_is_in_a_table():
@@ -122,12 +122,14 @@ def test_each_option_of_celery_is_in_a_table():
 
 
 @pytest.mark.parametrize(("options", "line"), REFUSED.values(), ids=REFUSED)
-def test_option_without_effect_is_refused_in_one_line(place: Place, options: list[str], line: str):
+def test_option_without_effect_is_refused_in_one_line(
+    installation: WorkerInstallation, options: list[str], line: str
+):
     command = [sys.executable, "-m", "celery", "-A", "symposia.workers", "worker", *options]
     ended = subprocess.run(
         command,
-        cwd=place.folder,
-        env={**os.environ, **place.environment},
+        cwd=installation.folder,
+        env={**os.environ, **installation.environment},
         capture_output=True,
         text=True,
         check=False,
@@ -142,32 +144,34 @@ def test_option_without_effect_is_refused_in_one_line(place: Place, options: lis
 @pytest.mark.parametrize(
     "options", [THREADS, MORE_THREADS, SOLO, PREFORK], ids=["threads", "more", "solo", "prefork"]
 )
-def test_worker_with_options_runs_what_was_submitted(place: Place, options: dict[str, list[str]]):
-    jobs = [place.submit() for _ in range(8)]  # --purge removes their messages
-    worker = place.start(options)
+def test_worker_with_options_runs_what_was_submitted(
+    installation: WorkerInstallation, options: dict[str, list[str]]
+):
+    jobs = [installation.submit() for _ in range(8)]  # --purge removes their messages
+    worker = installation.start(options)
     try:
-        for job in [*jobs, place.submit()]:
+        for job in [*jobs, installation.submit()]:
             assert result_of(job).ok
-        log = worker.log() + "".join(it.read_text() for it in place.folder.glob("worker-file*"))
+        log = worker.log() + "".join(it.read_text() for it in installation.folder.glob("worker-file*"))
         assert "Traceback" not in log, log
         assert "rejecting" not in log
     finally:
         worker.close()
 
 
-def test_detached_worker_runs_sessions(place: Place):
+def test_detached_worker_runs_sessions(installation: WorkerInstallation):
     options = ["worker", "--detach", "--pidfile", "worker.pid", "--logfile", "worker-file.log", "-l", "INFO"]
     command = [sys.executable, "-m", "celery", "-A", "symposia.workers", *options]
-    environment = {**os.environ, **place.environment}
-    subprocess.run(command, cwd=place.folder, env=environment, check=True, timeout=patient(60))
-    pid_file = place.folder / "worker.pid"
+    environment = {**os.environ, **installation.environment}
+    subprocess.run(command, cwd=installation.folder, env=environment, check=True, timeout=patient(60))
+    pid_file = installation.folder / "worker.pid"
     until(
         lambda: pid_file.exists() and pid_file.read_text().strip(),
         what="the worker has written its process id",
     )
     worker = psutil.Process(int(pid_file.read_text()))
     try:
-        assert result_of(place.submit()).ok
+        assert result_of(installation.submit()).ok
     finally:
         worker.kill()
         until(lambda: not psutil.pid_exists(worker.pid) or worker.status() == psutil.STATUS_ZOMBIE)
@@ -190,11 +194,11 @@ def install(sender, **_):
 """
 
 
-def test_error_of_the_worker_is_not_taken_for_a_bad_message(place: Place):
-    (place.folder / "failing_app.py").write_text(FAILING_APP.replace("LIMIT", "3"))
-    worker = place.start({}, app="failing_app", path=[place.folder])
+def test_error_of_the_worker_is_not_taken_for_a_bad_message(installation: WorkerInstallation):
+    (installation.folder / "failing_app.py").write_text(FAILING_APP.replace("LIMIT", "3"))
+    worker = installation.start({}, app="failing_app", path=[installation.folder])
     try:
-        jobs = [place.submit() for _ in range(3)]
+        jobs = [installation.submit() for _ in range(3)]
         assert all(result_of(it).ok for it in jobs)
         assert "returning its message to the queue" in worker.log()
         assert "a fault of the worker" in worker.log()
@@ -203,11 +207,11 @@ def test_error_of_the_worker_is_not_taken_for_a_bad_message(place: Place):
         worker.close()
 
 
-def test_error_that_never_ends_drops_the_message(place: Place):
-    (place.folder / "failing_app.py").write_text(FAILING_APP.replace("LIMIT", "1_000_000"))
-    worker = place.start({}, app="failing_app", path=[place.folder])
+def test_error_that_never_ends_drops_the_message(installation: WorkerInstallation):
+    (installation.folder / "failing_app.py").write_text(FAILING_APP.replace("LIMIT", "1_000_000"))
+    worker = installation.start({}, app="failing_app", path=[installation.folder])
     try:
-        place.submit()
+        installation.submit()
         until(lambda: "dropping its message" in worker.log(), what="its second failure")
     finally:
         worker.close()
@@ -260,14 +264,14 @@ MALFORMED = [
 
 
 @pytest.fixture
-def running(place: Place) -> Iterator[Place]:
-    worker = place.start({})
+def running(installation: WorkerInstallation) -> Iterator[WorkerInstallation]:
+    worker = installation.start({})
     worker.wait_ready()
-    yield place
+    yield installation
     worker.close()
 
 
-def test_each_control_command_works_or_is_refused_in_one_line(running: Place):
+def test_each_control_command_works_or_is_refused_in_one_line(running: WorkerInstallation):
     aliases = {it.alias for it in Panel.meta.values()}
     assert set(Panel.data) - aliases == {*COMMANDS, *SILENT, "shutdown"}
     app = create_worker_app(running.settings)

@@ -48,7 +48,7 @@ callable = "no_such_module:decide"
 
 
 @pytest.fixture
-def desk(archive: Archive, tmp_path: Path) -> Iterator[WorkspaceService]:
+def workspace(archive: Archive, tmp_path: Path) -> Iterator[WorkspaceService]:
     (tmp_path / "agents.toml").write_text(AGENTS)
     runner = AgentRunner()
     judge = AgentVerdicts(Registry.load(tmp_path / "agents.toml"), runner)
@@ -59,14 +59,14 @@ def desk(archive: Archive, tmp_path: Path) -> Iterator[WorkspaceService]:
     runner.close()
 
 
-def test_agent_with_the_app_name_manages_its_tasks(desk: WorkspaceService) -> None:
-    made = desk.request_task("kind", ANN, [BEN], {})
+def test_agent_with_the_app_name_manages_its_tasks(workspace: WorkspaceService) -> None:
+    made = workspace.request_task("kind", ANN, [BEN], {})
     assert (made.task.status, made.task.task_manager) == (TaskStatus.ACTIVE, "kind")
-    assert desk.task_close("kind", made.task.id).status is TaskStatus.CLOSED
+    assert workspace.task_close("kind", made.task.id).status is TaskStatus.CLOSED
 
 
-def test_task_manager_may_have_a_configured_id(desk: WorkspaceService) -> None:
-    made = desk.request_task("doors", ANN)
+def test_task_manager_may_have_a_configured_id(workspace: WorkspaceService) -> None:
+    made = workspace.request_task("doors", ANN)
     assert (made.task.app, made.task.task_manager) == ("doors", "porter")
 
 
@@ -82,14 +82,14 @@ def test_task_manager_may_have_a_configured_id(desk: WorkspaceService) -> None:
         ("missing", "the task-manager failed"),
     ],
 )
-def test_agent_without_approval_rejects(desk: WorkspaceService, app: str, reason: str) -> None:
+def test_agent_without_approval_rejects(workspace: WorkspaceService, app: str, reason: str) -> None:
     with pytest.raises(TaskRejectedError) as caught:
-        desk.request_task(app, ANN)
+        workspace.request_task(app, ANN)
     assert caught.value.reason.startswith(reason)
-    assert desk.task_list(ANN).items[0].status is TaskStatus.FAILED
+    assert workspace.task_list(ANN).items[0].status is TaskStatus.FAILED
 
 
-def test_app_without_a_task_manager_is_refused(desk: WorkspaceService) -> None:
+def test_app_without_a_task_manager_is_refused(workspace: WorkspaceService) -> None:
     with pytest.raises(InvalidInput, match="app: must have a valid task-manager: must be a registered agent"):
-        desk.request_task("kin", ANN)
-    assert desk.task_list(ANN).items == ()
+        workspace.request_task("kin", ANN)
+    assert workspace.task_list(ANN).items == ()

@@ -49,7 +49,7 @@ def test_unread_counts_are_right_with_many_writers(room: TaskRoom) -> None:
     def write(name: str) -> Callable[[], None]:
         def work() -> None:
             for number in range(MESSAGES):
-                room.desk.send(name, conversation.id, f"{name} {number}")
+                room.workspace.send(name, conversation.id, f"{name} {number}")
 
         return work
 
@@ -58,18 +58,18 @@ def test_unread_counts_are_right_with_many_writers(room: TaskRoom) -> None:
 
         def work() -> None:
             for _ in range(MESSAGES):
-                page = room.desk.history(name, conversation.id, limit=20)
-                (summary,) = room.desk.conversation_list(name).items
+                page = room.workspace.history(name, conversation.id, limit=20)
+                (summary,) = room.workspace.conversation_list(name).items
                 assert 0 <= summary.unread_count <= (WRITERS - 1) * MESSAGES
                 if page.items:
                     message = chance.choice(page.items)
-                    room.desk.mark_read(name, conversation.id, message.id)
+                    room.workspace.mark_read(name, conversation.id, message.id)
                     reached[name] = max(reached[name], message.number)
 
         return work
 
     at_once(*[write(name) for name in names], *[read(name) for name in names])
-    page = room.desk.history(names[0], conversation.id, limit=100)
+    page = room.workspace.history(names[0], conversation.id, limit=100)
     said = page.items
     assert [it.number for it in said] == list(range(1, WRITERS * MESSAGES + 1))
     assert len({it.id for it in said}) == WRITERS * MESSAGES
@@ -77,9 +77,9 @@ def test_unread_counts_are_right_with_many_writers(room: TaskRoom) -> None:
         own = [it.text for it in said if it.sender == name]
         assert own == [f"{name} {number}" for number in range(MESSAGES)], "each in their own order"
         expected = sum(it.sender != name for it in said[reached[name] :])
-        (summary,) = room.desk.conversation_list(name).items
+        (summary,) = room.workspace.conversation_list(name).items
         assert summary.unread_count == expected
-        assert room.desk.mark_read(name, conversation.id) == 0
+        assert room.workspace.mark_read(name, conversation.id) == 0
 
 
 @pytest.mark.long
@@ -93,7 +93,7 @@ def test_closed_task_takes_no_message(room: TaskRoom) -> None:
         def work() -> None:
             for number in count():
                 try:
-                    sent.append(room.desk.send(name, conversation.id, f"{name} {number}").text)
+                    sent.append(room.workspace.send(name, conversation.id, f"{name} {number}").text)
                 except (TaskClosedError, ConversationArchivedError) as error:
                     refused.append(error)
                     return
@@ -104,7 +104,7 @@ def test_closed_task_takes_no_message(room: TaskRoom) -> None:
 
     def close() -> None:
         under_way.wait(patient(50))
-        room.desk.task_close(CHAIR, conversation.task_id)
+        room.workspace.task_close(CHAIR, conversation.task_id)
 
     at_once(write(ANN), write(BEN), close)
     assert sorted(room.said(conversation, CYD)) == sorted(sent)
@@ -117,10 +117,12 @@ def test_concurrent_leaves_close_the_task_once(room: TaskRoom) -> None:
     for _ in range(2):
         room.conversation(*names, task=task)
     seen: list[TaskStatus] = []
-    leaving = [lambda name=name: seen.append(room.desk.task_leave(name, task.id).status) for name in names]
+    leaving = [
+        lambda name=name: seen.append(room.workspace.task_leave(name, task.id).status) for name in names
+    ]
     at_once(*leaving)
     assert sorted(seen) == sorted([TaskStatus.ACTIVE] * 7 + [TaskStatus.CLOSED])
-    assert room.desk.task_list(CHAIR).items[0].agents == ()
+    assert room.workspace.task_list(CHAIR).items[0].agents == ()
 
 
 def test_last_member_places_are_given_once(room: TaskRoom) -> None:
@@ -132,7 +134,7 @@ def test_last_member_places_are_given_once(room: TaskRoom) -> None:
     def add(name: str) -> Callable[[], None]:
         def work() -> None:
             try:
-                room.desk.participants_add(CHAIR, conversation.id, [name])
+                room.workspace.participants_add(CHAIR, conversation.id, [name])
                 added.append(name)
             except SymposiaError as error:
                 assert "at most 256" in str(error)  # noqa: PT017 - the others are added
@@ -141,7 +143,7 @@ def test_last_member_places_are_given_once(room: TaskRoom) -> None:
 
     at_once(*[add(name) for name in names[252:]])
     assert len(added) == 4
-    assert len(room.desk.conversation_get(names[0], conversation.id).agents) == 256
+    assert len(room.workspace.conversation_get(names[0], conversation.id).agents) == 256
 
 
 def test_crossing_changes_do_not_block(room: TaskRoom) -> None:
@@ -150,22 +152,22 @@ def test_crossing_changes_do_not_block(room: TaskRoom) -> None:
 
     def churn() -> None:
         for _ in range(6):
-            room.desk.task_remove_participant(CHAIR, task.id, CYD)
-            room.desk.task_add_participant(CHAIR, task.id, CYD)
+            room.workspace.task_remove_participant(CHAIR, task.id, CYD)
+            room.workspace.task_add_participant(CHAIR, task.id, CYD)
             for it in reversed(conversations):
-                room.desk.participants_add(CHAIR, it.id, [CYD])
+                room.workspace.participants_add(CHAIR, it.id, [CYD])
 
     def shelve() -> None:
         for it in conversations * 3:
-            room.desk.archive(CHAIR, it.id)
-            room.desk.unarchive(CHAIR, it.id)
+            room.workspace.archive(CHAIR, it.id)
+            room.workspace.unarchive(CHAIR, it.id)
 
     def talk() -> None:
         for it in conversations * 4:
             try:
-                room.desk.send(ANN, it.id, "x")
+                room.workspace.send(ANN, it.id, "x")
             except ConversationArchivedError:
                 continue
 
     at_once(churn, shelve, talk, talk)
-    assert all(room.desk.conversation_get(ANN, it.id).agents == (ANN, BEN, CYD) for it in conversations)
+    assert all(room.workspace.conversation_get(ANN, it.id).agents == (ANN, BEN, CYD) for it in conversations)

@@ -29,7 +29,8 @@ steps = st.lists(
 def listed_as_of_now(room: TaskRoom) -> list[str]:
     """As the rule has it: by last activity, the newest first, then by id."""
     found = [
-        room.desk.conversation_get(BEN, it.id) for it in room.desk.conversation_list(BEN, limit=100).items
+        room.workspace.conversation_get(BEN, it.id)
+        for it in room.workspace.conversation_list(BEN, limit=100).items
     ]
     by_activity = sorted(found, key=lambda it: it.id)
     by_activity.sort(key=lambda it: it.last_message_timestamp or it.created_at, reverse=True)
@@ -40,9 +41,9 @@ def listed_as_of_now(room: TaskRoom) -> list[str]:
 @given(before=steps, meanwhile=steps, limit=st.integers(1, 4))
 def test_pages_show_the_list_of_the_first_page(room: TaskRoom, before, meanwhile, limit: int) -> None:
     task = room.task(BEN)
-    made: list[str] = [it.id for it in room.desk.conversation_list(BEN, limit=100).items]
+    made: list[str] = [it.id for it in room.workspace.conversation_list(BEN, limit=100).items]
     for conversation in made:  # of the example before
-        room.desk.participants_remove(CHAIR, conversation, [BEN])
+        room.workspace.participants_remove(CHAIR, conversation, [BEN])
     made = []
 
     def happen(step: tuple[str, int]) -> None:
@@ -50,22 +51,22 @@ def test_pages_show_the_list_of_the_first_page(room: TaskRoom, before, meanwhile
         if what == MAKE:
             made.append(room.conversation(ANN, BEN, task=task).id)
         elif what == SAY and made:
-            room.desk.send(ANN, made[number % len(made)], "x")
+            room.workspace.send(ANN, made[number % len(made)], "x")
         elif what == WAIT:
             room.clock.now_ms += number
 
     for step in [(MAKE, 0), *before]:
         happen(step)
     expected = listed_as_of_now(room)
-    assert [it.id for it in room.desk.conversation_list(BEN, limit=100).items] == expected
-    page = room.desk.conversation_list(BEN, limit=limit)
+    assert [it.id for it in room.workspace.conversation_list(BEN, limit=100).items] == expected
+    page = room.workspace.conversation_list(BEN, limit=limit)
     seen, coming = [it.id for it in page.items], iter(meanwhile)
     while page.cursor is not None:
         for step in coming:
             if step[0] == TURN:
                 break
             happen(step)
-        page = room.desk.conversation_list(BEN, limit=limit, cursor=page.cursor)
+        page = room.workspace.conversation_list(BEN, limit=limit, cursor=page.cursor)
         seen += [it.id for it in page.items]
     assert len(set(seen)) == len(seen), "nothing twice"
     # What was made since may stand in between, where it began at the same time.
@@ -76,7 +77,7 @@ def test_pages_show_the_list_of_the_first_page(room: TaskRoom, before, meanwhile
 def test_conversations_of_one_instant_are_listed_by_id(room: TaskRoom, limit: int) -> None:
     task = room.task(BEN)
     ids = sorted(room.conversation(task=task).id for _ in range(7))
-    assert [it.id for it in room.pages(room.desk.conversation_list, BEN, limit=limit)] == ids
+    assert [it.id for it in room.pages(room.workspace.conversation_list, BEN, limit=limit)] == ids
 
 
 def test_late_message_moves_no_conversation_back(room: TaskRoom) -> None:
@@ -84,14 +85,14 @@ def test_late_message_moves_no_conversation_back(room: TaskRoom) -> None:
     other, late, top = (room.conversation(task=task) for _ in range(3))
     for it in (other, late, top):
         room.clock.now_ms += 1
-        room.desk.send(ANN, it.id, "x")
+        room.workspace.send(ANN, it.id, "x")
     said = Message(role=Role.AGENT, content="said long ago")
     with WorkspaceStore(room.archive.database).changing() as changes:
         changes.append(changes.lock_conversation(late.id), IncomingMessage(new_id(), said, 1))
-    page = room.desk.conversation_list(BEN, limit=1)
+    page = room.workspace.conversation_list(BEN, limit=1)
     seen = [it.id for it in page.items]
-    room.desk.send(ANN, late.id, "y")
+    room.workspace.send(ANN, late.id, "y")
     while page.cursor is not None:
-        page = room.desk.conversation_list(BEN, limit=1, cursor=page.cursor)
+        page = room.workspace.conversation_list(BEN, limit=1, cursor=page.cursor)
         seen += [it.id for it in page.items]
     assert seen == [top.id, late.id, other.id]

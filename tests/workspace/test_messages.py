@@ -13,16 +13,16 @@ from symposia.workspace.values.parts import TextPart
 
 
 def unread(room: TaskRoom, agent: str) -> list[int]:
-    return [it.unread_count for it in room.desk.conversation_list(agent).items]
+    return [it.unread_count for it in room.workspace.conversation_list(agent).items]
 
 
 def test_every_member_reads_message_and_metadata(room: TaskRoom) -> None:
     conversation = room.conversation()
-    first = room.desk.send(ANN, conversation.id, "Shall we paint it blue?")
+    first = room.workspace.send(ANN, conversation.id, "Shall we paint it blue?")
     room.clock.now_ms += 1_500
-    second = room.desk.send(BEN, conversation.id, "Yes.", reply_to=first.id.upper())
+    second = room.workspace.send(BEN, conversation.id, "Yes.", reply_to=first.id.upper())
     for reader in (ANN, BEN):
-        assert room.desk.history(reader, conversation.id).items == (first, second)
+        assert room.workspace.history(reader, conversation.id).items == (first, second)
     assert (second.number, second.sender, second.text, second.reply_to) == (2, BEN, "Yes.", first.id)
     assert second.timestamp == moment_from_ms(room.clock.now_ms)
     assert second.to_wire() == {
@@ -34,7 +34,7 @@ def test_every_member_reads_message_and_metadata(room: TaskRoom) -> None:
         "timestamp": "2027-01-15T08:00:01.500Z",
         "replyTo": first.id,
     }
-    assert room.desk.conversation_get(ANN, conversation.id).last_message_timestamp == second.timestamp
+    assert room.workspace.conversation_get(ANN, conversation.id).last_message_timestamp == second.timestamp
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_every_member_reads_message_and_metadata(room: TaskRoom) -> None:
 )
 def test_text_is_read_as_it_was_sent(room: TaskRoom, text: str) -> None:
     conversation = room.conversation()
-    assert room.desk.send(ANN, conversation.id, text).text == text
+    assert room.workspace.send(ANN, conversation.id, text).text == text
     assert room.said(conversation) == [text]
 
 
@@ -50,32 +50,32 @@ def test_text_is_read_as_it_was_sent(room: TaskRoom, text: str) -> None:
 def test_text_length_is_limited(room: TaskRoom, text) -> None:
     conversation = room.conversation()
     with pytest.raises(InvalidInput, match=r"^text: must be text of 1 to 32768 characters"):
-        room.desk.send(ANN, conversation.id, text)
+        room.workspace.send(ANN, conversation.id, text)
     assert room.said(conversation) == []
 
 
 def test_lone_surrogate_is_refused(room: TaskRoom) -> None:
     conversation = room.conversation()
     with pytest.raises(InvalidInput, match="must be valid UTF-8 text"):
-        room.desk.send(ANN, conversation.id, "\ud800")
+        room.workspace.send(ANN, conversation.id, "\ud800")
     assert room.said(conversation) == []
 
 
 def test_send_checks_run_in_a_fixed_order(room: TaskRoom) -> None:
     conversation = room.conversation()
     elsewhere = room.conversation()
-    foreign = room.desk.send(ANN, elsewhere.id, "elsewhere").id
+    foreign = room.workspace.send(ANN, elsewhere.id, "elsewhere").id
     for target in (foreign, NOTHING, "x"):
         with pytest.raises(InvalidInput, match=r"^reply_to: must be a message of this conversation"):
-            room.desk.send(ANN, conversation.id, "", reply_to=target)
-    room.desk.archive(CHAIR, conversation.id)
+            room.workspace.send(ANN, conversation.id, "", reply_to=target)
+    room.workspace.archive(CHAIR, conversation.id)
     with pytest.raises(ConversationArchivedError, match="is archived and does not accept messages"):
-        room.desk.send(ANN, conversation.id, "", reply_to=foreign)
-    room.desk.task_close(CHAIR, conversation.task_id)
+        room.workspace.send(ANN, conversation.id, "", reply_to=foreign)
+    room.workspace.task_close(CHAIR, conversation.task_id)
     with pytest.raises(TaskClosedError):
-        room.desk.send(ANN, conversation.id, "", reply_to=foreign)
+        room.workspace.send(ANN, conversation.id, "", reply_to=foreign)
     with pytest.raises(NotAMember):
-        room.desk.send(CYD, conversation.id, "", reply_to=foreign)
+        room.workspace.send(CYD, conversation.id, "", reply_to=foreign)
     assert room.said(conversation) == []
 
 
@@ -83,56 +83,56 @@ def test_archived_conversation_is_read_only(
     room: TaskRoom,
 ) -> None:
     conversation = room.conversation()
-    room.desk.send(ANN, conversation.id, "one")
-    room.desk.archive(CHAIR, conversation.id)
+    room.workspace.send(ANN, conversation.id, "one")
+    room.workspace.archive(CHAIR, conversation.id)
     assert room.said(conversation, BEN) == ["one"]
-    assert room.desk.mark_read(BEN, conversation.id) == 0
-    room.desk.unarchive(CHAIR, conversation.id)
-    room.desk.send(BEN, conversation.id, "two")
-    room.desk.task_close(CHAIR, conversation.task_id)
+    assert room.workspace.mark_read(BEN, conversation.id) == 0
+    room.workspace.unarchive(CHAIR, conversation.id)
+    room.workspace.send(BEN, conversation.id, "two")
+    room.workspace.task_close(CHAIR, conversation.task_id)
     assert room.said(conversation) == ["one", "two"]
 
 
 def test_history_pages_from_the_newest_backwards(room: TaskRoom) -> None:
     conversation = room.conversation()
-    sent = [room.desk.send(ANN, conversation.id, f"m{number}") for number in range(1, 108)]
-    page = room.desk.history(BEN, conversation.id)
+    sent = [room.workspace.send(ANN, conversation.id, f"m{number}") for number in range(1, 108)]
+    page = room.workspace.history(BEN, conversation.id)
     assert page.items == tuple(sent[-50:]), "fifty, unless told otherwise"
-    room.desk.send(ANN, conversation.id, "meanwhile")
-    before = room.desk.history(BEN, conversation.id, cursor=page.cursor, limit=100)
+    room.workspace.send(ANN, conversation.id, "meanwhile")
+    before = room.workspace.history(BEN, conversation.id, cursor=page.cursor, limit=100)
     assert before.items == tuple(sent[:-50])
     assert before.cursor is None
-    assert len(room.desk.history(BEN, conversation.id, limit=100).items) == 100
+    assert len(room.workspace.history(BEN, conversation.id, limit=100).items) == 100
     assert room.said(conversation)[-1] == "meanwhile"
 
 
 def test_unread_counts_later_messages_of_others(room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN, CYD)
-    one = room.desk.send(ANN, conversation.id, "one")
-    two = room.desk.send(BEN, conversation.id, "two")
-    room.desk.send(ANN, conversation.id, "three")
+    one = room.workspace.send(ANN, conversation.id, "one")
+    two = room.workspace.send(BEN, conversation.id, "two")
+    room.workspace.send(ANN, conversation.id, "three")
     assert [unread(room, agent) for agent in (ANN, BEN, CYD)] == [[1], [2], [3]]
-    assert room.desk.mark_read(CYD, conversation.id, two.id) == 1
-    assert room.desk.mark_read(CYD, conversation.id, one.id) == 1, "never back"
-    assert room.desk.mark_read(CYD, conversation.id) == 0
-    assert room.desk.mark_read(BEN, conversation.id, one.id) == 1
-    room.desk.send(CYD, conversation.id, "four")
+    assert room.workspace.mark_read(CYD, conversation.id, two.id) == 1
+    assert room.workspace.mark_read(CYD, conversation.id, one.id) == 1, "never back"
+    assert room.workspace.mark_read(CYD, conversation.id) == 0
+    assert room.workspace.mark_read(BEN, conversation.id, one.id) == 1
+    room.workspace.send(CYD, conversation.id, "four")
     assert [unread(room, agent) for agent in (ANN, BEN, CYD)] == [[2], [2], [0]]
 
 
 def test_mark_read_needs_a_message_of_its_conversation(room: TaskRoom) -> None:
     conversation, elsewhere = room.conversation(), room.conversation()
-    foreign = room.desk.send(ANN, elsewhere.id, "elsewhere")
+    foreign = room.workspace.send(ANN, elsewhere.id, "elsewhere")
     for message in (foreign.id, NOTHING, ""):
         with pytest.raises(InvalidInput, match=r"^message_id: must be a message of this conversation"):
-            room.desk.mark_read(BEN, conversation.id, message)
+            room.workspace.mark_read(BEN, conversation.id, message)
 
 
 def test_summary_has_the_last_message(room: TaskRoom) -> None:
     task = room.task(BEN)
     tags = {"tags": [{"kind": "door"}]}
-    conversation = room.desk.conversation_create(CHAIR, task.id, [ANN, BEN], name="N", metadata=tags)
-    (empty,) = room.desk.conversation_list(BEN).items
+    conversation = room.workspace.conversation_create(CHAIR, task.id, [ANN, BEN], name="N", metadata=tags)
+    (empty,) = room.workspace.conversation_list(BEN).items
     assert empty.to_wire() == {
         "id": conversation.id,
         "name": "N",
@@ -140,8 +140,8 @@ def test_summary_has_the_last_message(room: TaskRoom) -> None:
         "metadata": tags,
         "participants": [{"type": "agent", "id": ANN}, {"type": "agent", "id": BEN}],
     }
-    room.desk.send(ANN, conversation.id, "é" * 81)
-    (summary,) = room.desk.conversation_list(BEN).items
+    room.workspace.send(ANN, conversation.id, "é" * 81)
+    (summary,) = room.workspace.conversation_list(BEN).items
     assert summary.to_wire() == {
         **empty.to_wire(),
         "lastMessagePreview": "é" * 80,
@@ -152,11 +152,11 @@ def test_summary_has_the_last_message(room: TaskRoom) -> None:
 
 def test_clock_set_back_keeps_the_last_activity(room: TaskRoom) -> None:
     conversation = room.conversation()
-    newest = room.desk.send(ANN, conversation.id, "one").timestamp
+    newest = room.workspace.send(ANN, conversation.id, "one").timestamp
     room.clock.now_ms -= 5_000
-    room.desk.send(ANN, conversation.id, "two")
+    room.workspace.send(ANN, conversation.id, "two")
     assert room.said(conversation) == ["one", "two"]
-    after = room.desk.conversation_get(ANN, conversation.id)
+    after = room.workspace.conversation_get(ANN, conversation.id)
     assert after.last_message_timestamp == newest
     assert after.updated_at == newest
 
@@ -165,10 +165,10 @@ def test_conversations_are_filtered_by_task(room: TaskRoom) -> None:
     task = room.task(BEN)
     here, shelved = (room.conversation(task=task) for _ in range(2))
     elsewhere = room.conversation()
-    room.desk.archive(CHAIR, shelved.id)
+    room.workspace.archive(CHAIR, shelved.id)
 
     def listed(**wanted) -> set[str]:
-        return {it.id for it in room.desk.conversation_list(BEN, **wanted).items}
+        return {it.id for it in room.workspace.conversation_list(BEN, **wanted).items}
 
     assert listed() == {here.id, elsewhere.id}
     assert listed(task_id=task.id) == {here.id}
@@ -180,12 +180,12 @@ def test_conversations_are_filtered_by_task(room: TaskRoom) -> None:
 
 def test_summary_shows_the_archive_time(room: TaskRoom) -> None:
     conversation = room.conversation()
-    archived = room.desk.archive(CHAIR, conversation.id)
-    (summary,) = room.desk.conversation_list(BEN, include_archived=True).items
+    archived = room.workspace.archive(CHAIR, conversation.id)
+    (summary,) = room.workspace.conversation_list(BEN, include_archived=True).items
     assert summary.archived_at == archived.archived_at
     assert summary.to_wire()["archivedAt"] == "2027-01-15T08:00:00.000Z"
-    room.desk.unarchive(CHAIR, conversation.id)
-    (summary,) = room.desk.conversation_list(BEN).items
+    room.workspace.unarchive(CHAIR, conversation.id)
+    (summary,) = room.workspace.conversation_list(BEN).items
     assert "archivedAt" not in summary.to_wire()
 
 
@@ -194,13 +194,13 @@ def test_pages_skip_archived_conversations(room: TaskRoom, limit: int) -> None:
     task = room.task(BEN)
     made = [room.conversation(task=task).id for _ in range(5)]
     for shelved in made[1::2]:
-        room.desk.archive(CHAIR, shelved)
-    seen = room.pages(room.desk.conversation_list, BEN, limit=limit)
+        room.workspace.archive(CHAIR, shelved)
+    seen = room.pages(room.workspace.conversation_list, BEN, limit=limit)
     assert [it.id for it in seen] == sorted(made[::2])
 
 
 def test_session_search_omits_conversation_messages(room: TaskRoom) -> None:
-    room.desk.send(ANN, room.conversation().id, "a blue door")
+    room.workspace.send(ANN, room.conversation().id, "a blue door")
     assert room.archive.reader.search("door").items == ()
 
 
@@ -208,9 +208,9 @@ def test_session_search_omits_conversation_messages(room: TaskRoom) -> None:
 def test_agent_name_is_required(room: TaskRoom, agent) -> None:
     conversation = room.conversation()
     for act in (
-        lambda: room.desk.send(agent, conversation.id, "x"),
-        lambda: room.desk.archive(agent, conversation.id),
-        lambda: room.desk.task_list(agent),
+        lambda: room.workspace.send(agent, conversation.id, "x"),
+        lambda: room.workspace.archive(agent, conversation.id),
+        lambda: room.workspace.task_list(agent),
     ):
         with pytest.raises(InvalidInput, match=r"^agent: "):
             act()
@@ -219,7 +219,7 @@ def test_agent_name_is_required(room: TaskRoom, agent) -> None:
 def test_unknown_conversation_id_is_not_found(room: TaskRoom) -> None:
     for strange in (None, 7, "", "'; DROP TABLE task", new_id()):
         with pytest.raises(NotAMember):
-            room.desk.history(EVE, strange)
+            room.workspace.history(EVE, strange)
 
 
 PARTS = [
@@ -231,12 +231,12 @@ PARTS = [
 
 def test_message_has_parts_and_their_text(room: TaskRoom) -> None:
     conversation = room.conversation()
-    sent = room.desk.send(ANN, conversation.id, parts=PARTS)
-    (read,) = room.desk.history(BEN, conversation.id).items
+    sent = room.workspace.send(ANN, conversation.id, parts=PARTS)
+    (read,) = room.workspace.history(BEN, conversation.id).items
     assert read == sent
     assert list(read.parts) == read.to_wire()["parts"] == PARTS
     assert read.text == 'The plan\n\n{"floor":3,"rooms":["a"]}\n\n[file plan.pdf]'
-    assert room.desk.send(ANN, conversation.id, "mine", parts=[TextPart(text="x")]).text == "mine"
+    assert room.workspace.send(ANN, conversation.id, "mine", parts=[TextPart(text="x")]).text == "mine"
 
 
 @pytest.mark.parametrize(
@@ -254,25 +254,25 @@ def test_message_has_parts_and_their_text(room: TaskRoom) -> None:
 def test_bad_parts_are_refused(room: TaskRoom, parts, field) -> None:
     conversation = room.conversation()
     with pytest.raises(InvalidInput, match=f"^{field}"):
-        room.desk.send(ANN, conversation.id, parts=parts)
+        room.workspace.send(ANN, conversation.id, parts=parts)
     assert room.said(conversation) == []
 
 
 def test_new_messages_of_others_are_a_stream(room: TaskRoom) -> None:
     here, there = room.conversation(), room.conversation()
-    first = room.desk.send(ANN, here.id, "one")
-    room.desk.send(BEN, here.id, "mine")
-    second = room.desk.send(ANN, there.id, "two")
-    page = room.desk.new_messages(BEN, limit=1)
+    first = room.workspace.send(ANN, here.id, "one")
+    room.workspace.send(BEN, here.id, "mine")
+    second = room.workspace.send(ANN, there.id, "two")
+    page = room.workspace.new_messages(BEN, limit=1)
     assert [(it.conversation_id, it.message) for it in page.items] == [(here.id, first)]
-    page = room.desk.new_messages(BEN, after=page.cursor)
+    page = room.workspace.new_messages(BEN, after=page.cursor)
     assert [(it.conversation_id, it.message) for it in page.items] == [(there.id, second)]
-    late = Timer(0.3, room.desk.send, (ANN, here.id, "three"))
+    late = Timer(0.3, room.workspace.send, (ANN, here.id, "three"))
     late.start()
-    page = room.desk.new_messages(BEN, after=page.cursor, wait_s=60)
+    page = room.workspace.new_messages(BEN, after=page.cursor, wait_s=60)
     late.join()
     assert [it.message.text for it in page.items] == ["three"]
-    assert room.desk.new_messages(BEN, after=page.cursor).items == ()
-    assert room.desk.new_messages(EVE).items == ()
+    assert room.workspace.new_messages(BEN, after=page.cursor).items == ()
+    assert room.workspace.new_messages(EVE).items == ()
     with pytest.raises(InvalidInput, match="wait_s: must be from 0 to 60"):
-        room.desk.new_messages(BEN, wait_s=61)
+        room.workspace.new_messages(BEN, wait_s=61)

@@ -39,20 +39,20 @@ class Ear:
 
     def heard(self) -> list[tuple[str, str | None, str | None]]:
         """Return kind, subject and actor of the notifications since the last call."""
-        found = self._room.desk.notices(self._agent, after=self._after)
+        found = self._room.workspace.notices(self._agent, after=self._after)
         self._after = found[-1].cursor if found else self._after
         return [(it.notice.kind.value, it.notice.agent, it.notice.by) for it in found]
 
 
 def test_accepted_task_notifies_all_participants(told: TaskRoom) -> None:
-    made = told.desk.request_task(APP, ANN, [BEN, CYD], {"participants": [ANN, BEN]})
+    made = told.workspace.request_task(APP, ANN, [BEN, CYD], {"participants": [ANN, BEN]})
     created, opened = ("task.created", None, ANN), ("conversation.created", None, ANN)
     assert [Ear(told, agent).heard() for agent in (ANN, EVE)] == [[], []]
     for agent, heard in ((ANN, [created, opened]), (CHAIR, [created, opened]), (CYD, [created]), (EVE, [])):
-        notices = [it.notice for it in told.desk.notices(agent)]
+        notices = [it.notice for it in told.workspace.notices(agent)]
         assert [(it.kind.value, it.agent, it.by) for it in notices] == heard
         assert {it.task_id for it in notices} <= {made.task.id}
-    assert told.desk.notices(BEN)[1].notice.to_wire() == {
+    assert told.workspace.notices(BEN)[1].notice.to_wire() == {
         "kind": "conversation.created",
         "taskId": made.task.id,
         "conversationId": made.conversation.id,
@@ -63,16 +63,16 @@ def test_accepted_task_notifies_all_participants(told: TaskRoom) -> None:
 
 def test_every_change_notifies_once(told: TaskRoom) -> None:
     conversation = told.conversation(ANN, BEN)
-    desk, task_id = told.desk, conversation.task_id
+    workspace, task_id = told.workspace, conversation.task_id
     ann, cyd, chair = (Ear(told, agent) for agent in (ANN, CYD, CHAIR))
     for _ in range(2):
-        desk.archive(CHAIR, conversation.id)
+        workspace.archive(CHAIR, conversation.id)
     for _ in range(2):
-        desk.unarchive(CHAIR, conversation.id)
+        workspace.unarchive(CHAIR, conversation.id)
     for _ in range(2):
-        desk.participants_add(CHAIR, conversation.id, [CYD])
+        workspace.participants_add(CHAIR, conversation.id, [CYD])
     for _ in range(2):
-        desk.participants_remove(CHAIR, conversation.id, [CYD, EVE])
+        workspace.participants_remove(CHAIR, conversation.id, [CYD, EVE])
     about_cyd = [
         ("conversation.participant.added", CYD, CHAIR),
         ("conversation.participant.removed", CYD, CHAIR),
@@ -81,11 +81,11 @@ def test_every_change_notifies_once(told: TaskRoom) -> None:
     assert ann.heard() == chair.heard() == shelved + about_cyd
     assert cyd.heard() == about_cyd
     for _ in range(2):
-        desk.task_add_participant(CHAIR, task_id, EVE)
-        desk.task_remove_participant(CHAIR, task_id, EVE)
-    desk.task_leave(CYD, task_id)
+        workspace.task_add_participant(CHAIR, task_id, EVE)
+        workspace.task_remove_participant(CHAIR, task_id, EVE)
+    workspace.task_leave(CYD, task_id)
     for _ in range(2):
-        desk.task_close(CHAIR, task_id)
+        workspace.task_close(CHAIR, task_id)
     eves = [("task.participant.added", EVE, CHAIR), ("task.participant.removed", EVE, CHAIR)]
     left = [("task.participant.removed", CYD, CYD)]
     assert ann.heard() == [*eves * 2, *left, ("task.closed", None, CHAIR)]
@@ -96,7 +96,7 @@ def test_new_name_notifies_once(told: TaskRoom) -> None:
     conversation = told.conversation(ANN, BEN)
     ann, cyd, chair = (Ear(told, agent) for agent in (ANN, CYD, CHAIR))
     for _ in range(2):
-        told.desk.conversation_update(CHAIR, conversation.id, name="New")
+        told.workspace.conversation_update(CHAIR, conversation.id, name="New")
     assert ann.heard() == chair.heard() == [("conversation.updated", None, CHAIR)]
     assert cyd.heard() == []
 
@@ -104,7 +104,7 @@ def test_new_name_notifies_once(told: TaskRoom) -> None:
 def test_messages_do_not_notify(told: TaskRoom) -> None:
     conversation = told.conversation(ANN, BEN)
     ben = Ear(told, BEN)
-    told.desk.send(ANN, conversation.id, "hello")
+    told.workspace.send(ANN, conversation.id, "hello")
     assert ben.heard() == []
 
 
@@ -112,25 +112,25 @@ def test_rejection_and_last_leave_notify(told: TaskRoom) -> None:
     ann, ben = Ear(told, ANN), Ear(told, BEN)
     told.verdict(lambda _: False)
     with pytest.raises(TaskRejectedError):
-        told.desk.request_task(APP, ANN, [BEN])
+        told.workspace.request_task(APP, ANN, [BEN])
     assert ann.heard() == ben.heard() == [("task.failed", None, None)]
     told.verdict(lambda _: True)
-    task = told.desk.request_task(APP, ANN).task
+    task = told.workspace.request_task(APP, ANN).task
     ann.heard()
-    told.desk.task_leave(ANN, task.id)
+    told.workspace.task_leave(ANN, task.id)
     assert ann.heard() == [("task.participant.removed", ANN, ANN), ("task.closed", None, ANN)]
 
 
 def test_reader_continues_after_its_cursor_in_pages(told: TaskRoom) -> None:
     for _ in range(3):
         told.task(BEN)
-    first = told.desk.notices(BEN, limit=2)
-    rest = told.desk.notices(BEN, after=first[-1].cursor)
-    assert [*first, *rest] == told.desk.notices(BEN)
+    first = told.workspace.notices(BEN, limit=2)
+    rest = told.workspace.notices(BEN, after=first[-1].cursor)
+    assert [*first, *rest] == told.workspace.notices(BEN)
     assert (len(first), len(rest)) == (2, 1)
     for cursor in ("", "x", "1-", "-", "1-2-3"):
         with pytest.raises(InvalidInput, match="cursor: must be the cursor of a notification, or 0"):
-            told.desk.notices(BEN, after=cursor)
+            told.workspace.notices(BEN, after=cursor)
 
 
 def test_a_stream_is_capped_and_expires(client: Redis) -> None:
@@ -146,7 +146,7 @@ def test_redis_outage_undoes_no_change(archive: Archive) -> None:
     with connect("redis://127.0.0.1:1", retries=0) as client:
         room = TaskRoom(archive, NotificationStreams(client))
         conversation = room.conversation(ANN)
-        assert room.desk.archive(CHAIR, conversation.id).archived_at is not None
+        assert room.workspace.archive(CHAIR, conversation.id).archived_at is not None
 
 
 def test_notification_key_is_of_the_agent() -> None:

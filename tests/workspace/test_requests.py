@@ -22,12 +22,12 @@ from symposia.workspace.values.task import TaskRequest, TaskStatus, Verdict
 
 
 def only_task(room: TaskRoom, agent: str = ANN):
-    (task,) = room.desk.task_list(agent).items
+    (task,) = room.workspace.task_list(agent).items
     return task
 
 
 def test_accepted_task_is_active_and_admits_everyone(room: TaskRoom) -> None:
-    made = room.desk.request_task(APP, ANN, [BEN, CYD, BEN, ANN])
+    made = room.workspace.request_task(APP, ANN, [BEN, CYD, BEN, ANN])
     assert made.conversation is None
     assert made.task.status is TaskStatus.ACTIVE
     assert made.task.agents == (ANN, BEN, CYD)
@@ -44,7 +44,7 @@ def test_request_waits_for_the_verdict(room: TaskRoom) -> None:
         return Verdict(accepted=True)
 
     room.verdict(judge)
-    task = room.desk.request_task(APP, ANN, [BEN], {"name": "A door"}).task
+    task = room.workspace.request_task(APP, ANN, [BEN], {"name": "A door"}).task
     (request,) = seen
     assert (request.task_id, request.app, request.initiator, request.invited) == (task.id, APP, ANN, (BEN,))
     assert request.initial_conversation.name == "A door"
@@ -52,8 +52,8 @@ def test_request_waits_for_the_verdict(room: TaskRoom) -> None:
 
 def test_the_initial_conversation_comes_with_the_task(room: TaskRoom) -> None:
     hint = {"name": "A door", "participants": [ANN, BEN], "metadata": {"tags": [{"kind": "door"}]}}
-    made = room.desk.request_task(APP, ANN, [BEN, CYD], hint)
-    conversation = room.desk.conversation_get(BEN, made.conversation.id)
+    made = room.workspace.request_task(APP, ANN, [BEN, CYD], hint)
+    conversation = room.workspace.conversation_get(BEN, made.conversation.id)
     assert conversation == made.conversation
     assert (conversation.task_id, conversation.agents) == (made.task.id, (ANN, BEN))
     assert conversation.created_at == made.task.updated_at, "both are of one transaction"
@@ -68,19 +68,19 @@ def test_the_initial_conversation_comes_with_the_task(room: TaskRoom) -> None:
 
 
 def test_everyone_joins_the_first_conversation(room: TaskRoom) -> None:
-    assert room.desk.request_task(APP, ANN, [BEN, CYD], {}).conversation.agents == (ANN, BEN, CYD)
+    assert room.workspace.request_task(APP, ANN, [BEN, CYD], {}).conversation.agents == (ANN, BEN, CYD)
 
 
 def test_initial_conversation_has_admitted_agents_only(room: TaskRoom) -> None:
     with pytest.raises(ParticipantNotAdmittedError, match=r"not participants of task .*'eve'"):
-        room.desk.request_task(APP, ANN, [BEN], {"participants": [ANN, EVE]})
-    assert room.desk.task_list(ANN).items == ()
+        room.workspace.request_task(APP, ANN, [BEN], {"participants": [ANN, EVE]})
+    assert room.workspace.task_list(ANN).items == ()
 
 
 def test_too_large_initial_conversation_is_refused(room: TaskRoom) -> None:
     with pytest.raises(ConversationFullError):
-        room.desk.request_task(APP, ANN, [f"a{number}" for number in range(256)], {})
-    assert room.desk.task_list(ANN).items == ()
+        room.workspace.request_task(APP, ANN, [f"a{number}" for number in range(256)], {})
+    assert room.workspace.task_list(ANN).items == ()
 
 
 async def slow_no(_request: TaskRequest) -> bool:
@@ -104,18 +104,18 @@ async def slow_no(_request: TaskRequest) -> bool:
 def test_any_answer_but_yes_rejects(room: TaskRoom, judge, reason: str) -> None:
     room.verdict(judge)
     with pytest.raises(TaskRejectedError) as caught:
-        room.desk.request_task(APP, ANN, [BEN], {})
+        room.workspace.request_task(APP, ANN, [BEN], {})
     assert caught.value.reason == reason
     task = only_task(room)
     assert (task.status, task.reason, task.id) == (TaskStatus.FAILED, reason, caught.value.task_id)
-    assert room.desk.conversation_list(ANN).items == ()
+    assert room.workspace.conversation_list(ANN).items == ()
 
 
 def test_late_verdict_rejects_for_good(room: TaskRoom) -> None:
     late = threading.Event()
     room.verdict(lambda _: late.wait(patient(50)), timeout_s=0.05)
     with pytest.raises(TaskRejectedError, match=r"did not decide within 0\.05 s"):
-        room.desk.request_task(APP, ANN)
+        room.workspace.request_task(APP, ANN)
     late.set()
     assert only_task(room).status is TaskStatus.FAILED
 
@@ -132,38 +132,38 @@ def test_an_async_callable_decides_as_well(room: TaskRoom) -> None:
 def test_sweep_fails_a_request_left_by_a_crash(room: TaskRoom) -> None:
     def crash(_request: TaskRequest) -> bool:
         room.clock.now_ms += 30_000 + GRACE_MS
-        assert room.desk.count_abandoned() == 0
-        assert room.desk.fail_abandoned() == 0
+        assert room.workspace.count_abandoned() == 0
+        assert room.workspace.fail_abandoned() == 0
         room.clock.now_ms += 1
-        assert room.desk.count_abandoned() == 1
-        assert room.desk.fail_abandoned() == 1
-        assert room.desk.fail_abandoned() == 0
+        assert room.workspace.count_abandoned() == 1
+        assert room.workspace.fail_abandoned() == 1
+        assert room.workspace.fail_abandoned() == 0
         return True
 
     room.verdict(crash)
     with pytest.raises(TaskRejectedError, match=ABANDONED_REASON):
-        room.desk.request_task(APP, ANN, [BEN], {})
+        room.workspace.request_task(APP, ANN, [BEN], {})
     assert only_task(room).status is TaskStatus.FAILED, "the verdict comes too late"
-    assert room.desk.count_abandoned() == 0
+    assert room.workspace.count_abandoned() == 0
 
 
 def test_task_that_everyone_left_early_is_closed(room: TaskRoom) -> None:
     def judge(request: TaskRequest) -> bool:
-        room.desk.task_leave(ANN, request.task_id)
+        room.workspace.task_leave(ANN, request.task_id)
         return True
 
     room.verdict(judge)
     with pytest.raises(TaskClosedError, match="is closed"):
-        room.desk.request_task(APP, ANN)
+        room.workspace.request_task(APP, ANN)
 
 
 def test_agent_that_left_is_not_in_the_conversation(room: TaskRoom) -> None:
     def judge(request: TaskRequest) -> bool:
-        room.desk.task_leave(BEN, request.task_id)
+        room.workspace.task_leave(BEN, request.task_id)
         return True
 
     room.verdict(judge)
-    made = room.desk.request_task(APP, ANN, [BEN, CYD], {"participants": [ANN, BEN]})
+    made = room.workspace.request_task(APP, ANN, [BEN, CYD], {"participants": [ANN, BEN]})
     assert made.conversation.agents == (ANN,)
     assert made.conversation.dialog_status is DialogStatus.ACTIVE
 
@@ -187,8 +187,8 @@ def test_agent_that_left_is_not_in_the_conversation(room: TaskRoom) -> None:
 )
 def test_bad_task_request_is_refused_before_any_write(room: TaskRoom, arguments, said: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{said}"):
-        room.desk.request_task(*arguments)
-    assert room.desk.task_list(ANN).items == ()
+        room.workspace.request_task(*arguments)
+    assert room.workspace.task_list(ANN).items == ()
 
 
 @pytest.mark.parametrize(

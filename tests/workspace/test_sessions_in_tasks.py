@@ -50,12 +50,12 @@ def table_in(conversation: Conversation, client: Redis, **more: Any) -> Table:
 
 
 def real_time(room: TaskRoom) -> None:
-    """From here on the clock of the desk is that of the sessions, which runs on between two of its times."""
+    """From here on the clock of the workspace is that of the sessions, which runs on between two of its times."""
     room.clock.now_ms = time.time_ns() // 1_000_000 + 1
 
 
 def after(room: TaskRoom) -> None:
-    """Waits until sessions are later than the desk."""
+    """Waits until sessions are later than the workspace."""
     while time.time_ns() // 1_000_000 <= room.clock.now_ms:
         time.sleep(0.001)
 
@@ -65,18 +65,18 @@ def after(room: TaskRoom) -> None:
 
 def test_session_messages_reach_history_and_counts(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
-    room.desk.send(BEN, conversation.id, "Discuss it.")
+    room.workspace.send(BEN, conversation.id, "Discuss it.")
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "hello", "and more")
     archive_now(room.archive, table)
     assert room.said(conversation, BEN) == ["Discuss it.", "hello", "and more"]
-    said = room.desk.history(BEN, conversation.id).items
+    said = room.workspace.history(BEN, conversation.id).items
     assert [(it.number, it.sender) for it in said] == [(1, BEN), (2, ANN), (3, ANN)]
     assert said[1].message.turn_number == 1
-    (summary,) = room.desk.conversation_list(BEN).items
+    (summary,) = room.workspace.conversation_list(BEN).items
     assert (summary.unread_count, summary.last_message_preview) == (2, "and more")
-    room.desk.send(BEN, conversation.id, "Thank you.", reply_to=said[2].id)
-    (summary,) = room.desk.conversation_list(ANN).items
+    room.workspace.send(BEN, conversation.id, "Thank you.", reply_to=said[2].id)
+    (summary,) = room.workspace.conversation_list(ANN).items
     assert summary.unread_count == 2, "ben's; her own words in the session are hers"
 
 
@@ -89,7 +89,7 @@ def test_repeated_archiving_delivers_a_message_once(room: TaskRoom, client: Redi
         table.speak(table.plan_one(), f"m{number}")
         for _ in range(2):
             archive_now(room.archive, table)
-        room.desk.send(BEN, conversation.id, f"sent {number}")
+        room.workspace.send(BEN, conversation.id, f"sent {number}")
     assert room.said(conversation) == texts
 
 
@@ -138,12 +138,12 @@ def test_archived_conversation_takes_earlier_messages(room: TaskRoom, client: Re
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "before")
     real_time(room)
-    room.desk.archive(CHAIR, conversation.id)
+    room.workspace.archive(CHAIR, conversation.id)
     after(room)
     table.speak(table.plan_one(), "after")
     archive_now(room.archive, table)
     assert room.said(conversation) == ["before"]
-    room.desk.unarchive(CHAIR, conversation.id)
+    room.workspace.unarchive(CHAIR, conversation.id)
     table.speak(table.plan_one(), "again")
     archive_now(room.archive, table)
     assert room.said(conversation) == ["before", "again"]
@@ -153,8 +153,8 @@ def test_archived_conversation_takes_earlier_messages(room: TaskRoom, client: Re
 @pytest.mark.parametrize(
     "change",
     [
-        lambda desk, conversation: desk.task_close(CHAIR, conversation.task_id),
-        lambda desk, conversation: desk.participants_remove(CHAIR, conversation.id, [ANN]),
+        lambda workspace, conversation: workspace.task_close(CHAIR, conversation.task_id),
+        lambda workspace, conversation: workspace.participants_remove(CHAIR, conversation.id, [ANN]),
     ],
     ids=["closed task", "removed agent"],
 )
@@ -165,7 +165,7 @@ def test_earlier_messages_are_delivered_and_later_ones_are_not(
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "before")
     real_time(room)
-    change(room.desk, conversation)
+    change(room.workspace, conversation)
     after(room)
     table.speak(table.plan_one(), "after")
     archive_now(room.archive, table)
@@ -192,7 +192,7 @@ def test_messages_of_people_and_opener_are_delivered(room: TaskRoom, client: Red
     table.speak(table.plan_one(), "I am ann, a person")
     archive_now(room.archive, table)
     assert room.said(conversation, BEN) == ["What now?", "I am ann, a person"]
-    assert [it.sender for it in room.desk.history(BEN, conversation.id).items] == [None, ANN]
+    assert [it.sender for it in room.workspace.history(BEN, conversation.id).items] == [None, ANN]
 
 
 def test_lost_conversation_does_not_block_archiving(room: TaskRoom, client: Redis) -> None:
@@ -273,10 +273,10 @@ def test_unknown_conversation_and_task_are_refused(room: TaskRoom) -> None:
 
 def test_session_in_a_closed_conversation_is_refused(room: TaskRoom) -> None:
     conversation = room.conversation(ANN)
-    room.desk.archive(CHAIR, conversation.id)
+    room.workspace.archive(CHAIR, conversation.id)
     with pytest.raises(ConversationArchivedError):
         placed(room, ANN, conversation=conversation.id)
-    room.desk.task_close(CHAIR, conversation.task_id)
+    room.workspace.task_close(CHAIR, conversation.task_id)
     for how in ({"conversation": conversation.id}, {"task": conversation.task_id}):
         with pytest.raises(TaskClosedError):
             placed(room, ANN, **how)

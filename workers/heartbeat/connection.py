@@ -260,13 +260,13 @@ class HeartbeatConnection:
     def _read(self, connection: socket.socket) -> bool:
         """Read what the heartbeat process sent; return whether the connection lasts."""
         try:
-            asked = connection.recv(4_096)
+            request = connection.recv(4_096)
         except BlockingIOError:
             return True
         except OSError:
             return False
-        self._is_server_due = self._is_server_due or (bool(asked) and self._describe_server is not None)
-        return bool(asked)
+        self._is_server_due = self._is_server_due or (bool(request) and self._describe_server is not None)
+        return bool(request)
 
     def _send_server(self) -> None:
         if self._describe_server is None:

@@ -52,10 +52,10 @@ class Refused(Exception):
 class Server:
     """Connection to the server of the sessions."""
 
-    def __init__(self, known: dict[str, Any]) -> None:
-        self.lease_ms = known["lease_ms"]
-        self._script = known["script"]
-        self._known = known
+    def __init__(self, server_info: dict[str, Any]) -> None:
+        self.lease_ms = server_info["lease_ms"]
+        self._script = server_info["script"]
+        self._known = server_info
         self._socket: socket.socket | None = None
 
     def report(self, worker: Process, *, lease_ms: int, added: list[str], removed: list[str]) -> bool:
@@ -90,8 +90,8 @@ class Server:
         return connection
 
     def _ask(self, connection: socket.socket, command: list[str]) -> Any:
-        parts = [it.encode() for it in command]
-        packed = b"".join(b"$%d\r\n%s\r\n" % (len(it), it) for it in parts)
+        parts = [part.encode() for part in command]
+        packed = b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
         connection.sendall(b"*%d\r\n%s" % (len(parts), packed))
         return self._answer()
 
@@ -159,9 +159,13 @@ class Process:
     def _take(self, line: str) -> dict[str, Any] | None:
         """Take a line; return the server if it names one. Raises ValueError, LookupError or TypeError for a wrong one."""
         if not self.name:
-            known = json.loads(line)
-            self.keys, self._open, self._is_main = known["keys"], set(known["held"]), known["is_main"]
-            self.name = known["process"]
+            process_info = json.loads(line)
+            self.keys, self._open, self._is_main = (
+                process_info["keys"],
+                set(process_info["held"]),
+                process_info["is_main"],
+            )
+            self.name = process_info["process"]
         elif line.startswith("+"):
             self._open.add(line[1:])
         elif line.startswith("-"):
@@ -214,7 +218,7 @@ class Heartbeat:
         """Report the processes until the last one has ended."""
         while self._processes or time.monotonic() < self._began + _START_S:
             # The end of a process is reported soon; a report that failed is repeated.
-            is_waiting = any(it.ended_at is not None for it in self._processes) or self._retry_at
+            is_waiting = any(process.ended_at is not None for process in self._processes) or self._retry_at
             for key, _ in self._selector.select(_RECONNECT_S if is_waiting else _REPORT_EVERY_S / 2):
                 if key.data is None:
                     self._accept()
@@ -233,11 +237,11 @@ class Heartbeat:
             self._processes.append(process)
 
     def _read(self, process: Process) -> None:
-        known = process.read()
-        if known is not None:
+        server_info = process.read()
+        if server_info is not None:
             if self._server is not None:
                 self._server.close()
-            self._server, self._retry_at = Server(known), 0.0
+            self._server, self._retry_at = Server(server_info), 0.0
         if process.ended_at is not None:
             self._selector.unregister(process.connection)
             process.connection.close()
@@ -247,7 +251,7 @@ class Heartbeat:
         now, retry_at = time.monotonic(), 0.0
         for process in list(self._processes):
             if process.ended_at is not None:
-                names = [it.name for it in self._processes if it is not process]
+                names = [other.name for other in self._processes if other is not process]
                 if not process.name or process.name in names or process.is_given_up(now):
                     self._processes.remove(process)
                     continue

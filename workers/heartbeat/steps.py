@@ -103,8 +103,8 @@ def _master(client: Any, address: RedisAddress) -> tuple[str, int]:
     if address.kind is RedisKind.SINGLE:
         return address.nodes[0]
     if address.kind is RedisKind.SENTINEL:
-        found: tuple[str, int] = client.connection_pool.sentinel_manager.discover_master(address.master)
-        return found
+        master: tuple[str, int] = client.connection_pool.sentinel_manager.discover_master(address.master)
+        return master
     node = client.get_node_from_key(lease_keys("")[0])
     return node.host, node.port
 

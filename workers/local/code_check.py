@@ -198,13 +198,13 @@ class CodeReloader:
 
     def _finish(self, report: CodeReport) -> None:
         names = ", ".join(dict.fromkeys(self._changed))
-        problems = [it for it in report.code_problems if it not in self._known_problems]
-        problems += [str(it) for it in [report.refusal] if it is not None]
+        problems = [problem for problem in report.code_problems if problem not in self._known_problems]
+        problems += [str(refusal) for refusal in [report.refusal] if refusal is not None]
         # After an error, the files that were not reached are watched further.
         has_errors = problems or report.code_problems
-        known = self._stamps if has_errors else {self._agents_file: self._stamps[self._agents_file]}
+        stamps = self._stamps if has_errors else {self._agents_file: self._stamps[self._agents_file]}
         read = {path: self._stamps.get(path, stamp_of(path)) for path in report.files}
-        self._stamps, self._changed = {**known, **read}, []
+        self._stamps, self._changed = {**stamps, **read}, []
         if problems:
             self._say(f"{names} changed, not reloaded, workers keep the old code: {'; '.join(problems)}")
         else:

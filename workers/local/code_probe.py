@@ -72,7 +72,9 @@ def probe() -> CodeReport:
     sys.addaudithook(opened)
     try:
         registry = load_registry(settings, import_modules=True)
-        wrong = [it for it in registry.check() if it.field in CODE_FIELDS]  # it imports the callables
+        wrong = [
+            problem for problem in registry.check() if problem.field in CODE_FIELDS
+        ]  # it imports the callables
     except RegistryError as error:
         return CodeReport(
             files=tuple(opened.found), refused=(error.file, error.entry, error.field, error.rule)

@@ -141,7 +141,7 @@ def worker_service(
 def needs_local_model(registry: Registry, submission: Submission) -> bool:
     """Return whether an agent of a prepared submission uses the local model."""
     policies = (submission.policy, *submission.policies.values())
-    named = {*submission.agents_in_use(), *(it.substitute for it in policies if it.substitute)}
+    named = {*submission.agents_in_use(), *(policy.substitute for policy in policies if policy.substitute)}
     needed = registry.needed_by(named)
     return any(name in needed for name in registry.names_on_local_model())
 
@@ -192,7 +192,7 @@ class LocalRuntime:
         if not workers:
             self._supervisor.add_service(self._make_worker())
             self._make_worker = None
-        elif (age_ms := min(it.age_ms for it in workers)) > _QUIET_MS and self._say is not None:
+        elif (age_ms := min(worker.age_ms for worker in workers)) > _QUIET_MS and self._say is not None:
             since = f"No worker has announced itself for {age_ms // 1_000} seconds"
             self._say(f"{since}; after {SILENT_MS // 1_000} seconds, one is started for this run.")
             self._say = None

@@ -222,7 +222,7 @@ def stop_together(services: Sequence[ProcessService], shutdown_flag: ShutdownFla
     """Terminate processes at the same time, and wait for their end. See `ProcessService.stop`."""
     for service in services:
         service.request_stop()
-    while [it for it in services if it.is_stopping(shutdown_flag)]:
+    while [service for service in services if service.is_stopping(shutdown_flag)]:
         time.sleep(_POLL_S)
 
 

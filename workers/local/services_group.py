@@ -91,7 +91,7 @@ class Readiness:
         # An older announcement is from a killed worker of the same name.
         youngest_ms = (time.monotonic() - self._began) * 1000
         with suppress(RedisUnavailable):
-            alive = {it.name for it in self._workers.list_alive() if it.age_ms <= youngest_ms}
+            alive = {worker.name for worker in self._workers.list_alive() if worker.age_ms <= youngest_ms}
             return self._names <= alive
         return False
 
@@ -224,7 +224,7 @@ def _readiness(
 def _report_duplicates(workers: WorkerPresence, names: Sequence[str], say: Callable[[str], None]) -> None:
     """Report nodes of the same name that run already: when they stop, they remove each other's announcement."""
     with suppress(RedisUnavailable):
-        if running := sorted({it.name for it in workers.list_alive()} & set(names)):
+        if running := sorted({worker.name for worker in workers.list_alive()} & set(names)):
             say(f"{', '.join(running)} may run already: if another `symposia up` runs, stop one of the two")
 
 

@@ -128,13 +128,13 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def _on_unraisable(
-        self, others: Callable[[sys.UnraisableHookArgs], object], it: sys.UnraisableHookArgs
+        self, others: Callable[[sys.UnraisableHookArgs], object], unraisable: sys.UnraisableHookArgs
     ) -> None:
-        if isinstance(it.exc_value, KeyboardInterrupt):
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):
             # The signal arrived inside a finalizer, which cannot raise.
             self._armed = self._is_pending = True
         else:
-            others(it)
+            others(unraisable)
         # This hook cannot raise either: a signal that arrives during the loop repeats it.
         while self._is_pending:
             self._is_pending = False
@@ -230,7 +230,7 @@ class Supervisor:
     def restart(self, services: Sequence[RestartableService]) -> None:
         """Ask services to end after their current work; `check_services` starts each again once it has ended."""
         for service in services:
-            kept = next(it for it in self._states if it.service is service)
+            kept = next(state for state in self._states if state.service is service)
             if kept.restart_at is not None:  # it has ended by itself
                 kept.restart_at = time.monotonic()
             elif not kept.is_restarting:

@@ -107,14 +107,14 @@ def _waiting_signals() -> Iterator[deque[int]]:
     waiting: deque[int] = deque()
     with ExitStack() as stack:
         for number in _FORWARDED:
-            before = signal.signal(number, lambda it, _frame: waiting.append(it))
+            before = signal.signal(number, lambda signum, _frame: waiting.append(signum))
             stack.callback(signal.signal, number, before)
         yield waiting
 
 
 def _exit_code(workers: Sequence[ProcessService]) -> int:
     """Return the first exit code that is no success, as in a shell; the requested SIGTERM is one."""
-    codes = [it.exit_code for it in workers if it.exit_code not in (None, 0, -signal.SIGTERM)]
+    codes = [worker.exit_code for worker in workers if worker.exit_code not in (None, 0, -signal.SIGTERM)]
     return 0 if not codes else codes[0] if codes[0] > 0 else 128 - codes[0]
 
 

@@ -127,9 +127,9 @@ class LoopStep(bootsteps.StartStopStep):
 _LOOK_EVERY_S = 1.0
 #: Seconds until the next attempt after a database failure: first and maximum.
 _FIRST_PAUSE_S = 1.0
-_LONGEST_PAUSE_S = 30.0
+_MAX_PAUSE_S = 30.0
 #: Maximum seconds between two batches of sessions.
-_LONGEST_REST_S = 0.5
+_MAX_REST_S = 0.5
 
 
 class BackoffArchiver:
@@ -151,15 +151,13 @@ class BackoffArchiver:
             return
         try:
             # Sessions that were submitted together are due together: without a rest, their turns would wait.
-            archived = self._archiver.archive_due(
-                rest=lambda took_s: time.sleep(min(took_s, _LONGEST_REST_S))
-            )
+            archived = self._archiver.archive_due(rest=lambda took_s: time.sleep(min(took_s, _MAX_REST_S)))
             self._metrics.count(ARCHIVED, amount=archived)
         except ArchiveError as error:
             self._metrics.count(ARCHIVE_FAILURES)
             log.warning("archiving failed, retrying in %g s: %s", self._pause_s, error)
             self._not_before = time.monotonic() + self._pause_s
-            self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
+            self._pause_s = min(self._pause_s * 2, _MAX_PAUSE_S)
         else:
             self._pause_s = _FIRST_PAUSE_S
 
@@ -231,8 +229,8 @@ class TaskStep(LoopStep):
         runtime = runtime_of(worker.app)
         if runtime.ports.archiver is None:
             return None
-        archive, board = runtime.ports.archiver.target, NotificationStreams(runtime.store.client)
-        workspace = WorkspaceService(archive, board)
+        archive, notifications = runtime.ports.archiver.target, NotificationStreams(runtime.store.client)
+        workspace = WorkspaceService(archive, notifications)
 
         def look() -> None:
             if archive.database.exists:

@@ -103,7 +103,10 @@ def build_meters(settings: TelemetrySettings) -> MeterProvider:
     exporters: list[MetricExporter | MetricReader] = [
         _load(METRIC_EXPORTERS, name) for name in settings.metric_exporters
     ]
-    readers = [it if isinstance(it, MetricReader) else PeriodicExportingMetricReader(it) for it in exporters]
+    readers = [
+        exporter if isinstance(exporter, MetricReader) else PeriodicExportingMetricReader(exporter)
+        for exporter in exporters
+    ]
     return SdkMeterProvider(readers, resource=_resource(settings), shutdown_on_exit=False)
 
 
@@ -122,8 +125,8 @@ def _span_limits() -> SpanLimits:
 
 
 def _load(group: str, name: str) -> Any:
-    (found,) = entry_points(group=group, name=name)
-    return found.load()()
+    (entry_point,) = entry_points(group=group, name=name)
+    return entry_point.load()()
 
 
 #: Upper bounds of the buckets of durations, in seconds: from a scripted agent to the longest turn.

@@ -43,7 +43,7 @@ def find_problem(settings: TelemetrySettings) -> Problem | None:
         return Problem("OTEL_* variables are set, but OpenTelemetry is not installed")
     groups = {SPAN_EXPORTERS: settings.exporters, METRIC_EXPORTERS: settings.metric_exporters}
     for group, names in groups.items():
-        installed = {it.name for it in entry_points(group=group)}
+        installed = {entry_point.name for entry_point in entry_points(group=group)}
         missing = [name for name in names if name not in installed]
         if missing:
             text = f"the exporter {missing[0]!r} is not installed (installed: {', '.join(sorted(installed))})"

@@ -97,11 +97,15 @@ class WorkspaceChanges(WorkspaceQueries):
         mine = (TASK_PARTICIPANT.c.task == task_id, TASK_PARTICIPANT.c.agent == agent)
         self._execute(delete(TASK_PARTICIPANT).where(*mine))
         ids = self._lock_conversations(task_id)
-        left = [it for it in ids if self.remove_member(it, agent, now_ms=now_ms)]
-        for it in left:
-            after = self.conversation(it)
+        left = [
+            conversation_id
+            for conversation_id in ids
+            if self.remove_member(conversation_id, agent, now_ms=now_ms)
+        ]
+        for conversation_id in left:
+            after = self.conversation(conversation_id)
             if not after.agents and after.archived_at is None:
-                self.archive(it, now_ms=now_ms)
+                self.archive(conversation_id, now_ms=now_ms)
         self._set_task(task_id, updated_ms=now_ms)
         return left
 
@@ -138,9 +142,9 @@ class WorkspaceChanges(WorkspaceQueries):
     def conversation(self, conversation_id: str) -> Conversation:
         """Return a conversation, locked for this transaction."""
         lock_conversation_row(self._connection, conversation_id)
-        found = super().conversation(conversation_id)
-        assert found is not None  # noqa: S101 - the caller has seen it in this transaction
-        return found
+        conversation = super().conversation(conversation_id)
+        assert conversation is not None  # noqa: S101 - the caller has seen it in this transaction
+        return conversation
 
     def describe(
         self, conversation_id: str, *, name: str | None, metadata: Metadata | None, now_ms: int
@@ -192,9 +196,9 @@ class WorkspaceChanges(WorkspaceQueries):
         """Return the conversation's row for `append`, locked for this transaction; None: it does not exist."""
         return lock_conversation_row(self._connection, conversation_id)
 
-    def append(self, into: Row[Any], said: IncomingMessage) -> int:
+    def append(self, into: Row[Any], message: IncomingMessage) -> int:
         """Append a message; return its number."""
-        return append_messages(self._connection, into, [said])
+        return append_messages(self._connection, into, [message])
 
     def number_of(self, conversation_id: str, message_id: str) -> int | None:
         """Return the number of a message in a conversation; None: the conversation does not contain it."""
@@ -256,8 +260,8 @@ class TaskPruner:
             TASK.c.id > after_row, TASK.c.ended_ms < before_ms
         )
         with self._database.reading() as connection:
-            found = connection.execute(query.order_by(TASK.c.id).limit(limit))
-            return [ExpiredTask(task_id, int(messages)) for task_id, messages in found]
+            rows = connection.execute(query.order_by(TASK.c.id).limit(limit))
+            return [ExpiredTask(task_id, int(messages)) for task_id, messages in rows]
 
     def delete(self, task_ids: Sequence[str]) -> None:
         """Delete tasks with their participants, conversations, members, dialogs and messages."""

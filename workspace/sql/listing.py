@@ -84,15 +84,15 @@ class WorkspaceQueries:
             query = query.where(_after_row(TASK.c.created_ms, TASK.c.id, *decode_cursor(after, int, str)))
         query = query.order_by(TASK.c.created_ms.desc(), TASK.c.id)
         rows, more = self._fetch_page(query, limit)
-        admitted = self._admitted([it.id for it in rows])
+        admitted = self._admitted([row.id for row in rows])
         cursor = encode_cursor(rows[-1].created_ms, rows[-1].id) if more else None
-        return ResultPage(tuple(task_from_row(it, admitted[it.id]) for it in rows), cursor)
+        return ResultPage(tuple(task_from_row(row, admitted[row.id]) for row in rows), cursor)
 
     def conversations(
         self, agent: str, *, task_id: str | None, archived: bool | None, after: str | None, limit: int
     ) -> ResultPage[ConversationSummary]:
         """Return the conversations of an agent, by last activity, then by id."""
-        as_of, *place = [self._newest_message()] if after is None else decode_cursor(after, int, int, str)
+        as_of, *position = [self._newest_message()] if after is None else decode_cursor(after, int, int, str)
         active = _active_ms(as_of).label("active_ms")
         mine = and_(
             MEMBER.c.conversation == CONVERSATION.c.id, MEMBER.c.agent == agent, MEMBER.c.left_ms.is_(None)
@@ -103,16 +103,16 @@ class WorkspaceQueries:
         if archived is not None:
             is_set = CONVERSATION.c.archived_ms.is_not(None)
             query = query.where(is_set if archived else ~is_set)
-        found = query.subquery()
-        listed = select(found).order_by(found.c.active_ms.desc(), found.c.id)
-        if place:
-            listed = listed.where(_after_row(found.c.active_ms, found.c.id, *place))
+        candidates = query.subquery()
+        listed = select(candidates).order_by(candidates.c.active_ms.desc(), candidates.c.id)
+        if position:
+            listed = listed.where(_after_row(candidates.c.active_ms, candidates.c.id, *position))
         rows, more = self._fetch_page(listed, limit)
-        ids = [it.id for it in rows]
+        ids = [row.id for row in rows]
         members, unread = self._members(ids), self._unread(agent, ids)
         cursor = encode_cursor(as_of, rows[-1].active_ms, rows[-1].id) if more else None
         return ResultPage(
-            tuple(summary_from_row(it, members[it.id], unread=unread[it.id]) for it in rows), cursor
+            tuple(summary_from_row(row, members[row.id], unread=unread[row.id]) for row in rows), cursor
         )
 
     def history(
@@ -139,15 +139,15 @@ class WorkspaceQueries:
             select(MESSAGE).join(MEMBER, mine).where(MESSAGE.c.id > last, of_others).order_by(MESSAGE.c.id)
         )
         rows = self._execute(query.limit(limit)).all()
-        found = tuple(NewMessage(it.conversation, message_from_row(it)) for it in rows)
-        return ResultPage(found, encode_cursor(rows[-1].id if rows else last))
+        messages = tuple(NewMessage(row.conversation, message_from_row(row)) for row in rows)
+        return ResultPage(messages, encode_cursor(rows[-1].id if rows else last))
 
     # -- within -----------------------------------------------------------------------------
 
     def _fetch_page(self, query: Any, limit: int) -> tuple[Sequence[Row[Any]], bool]:
         """Return up to `limit` rows, and whether more follow."""
-        found = self._execute(query.limit(limit + 1)).all()
-        return found[:limit], len(found) > limit
+        rows = self._execute(query.limit(limit + 1)).all()
+        return rows[:limit], len(rows) > limit
 
     def _newest_message(self) -> int:
         return int(self._execute(select(func.coalesce(func.max(MESSAGE.c.id), 0))).scalar_one())
@@ -171,7 +171,7 @@ class WorkspaceQueries:
             .join(CONVERSATION, CONVERSATION.c.id == MEMBER.c.conversation)
             .where(MEMBER.c.agent == agent, MEMBER.c.conversation.in_(ids))
         )
-        return {it[0]: it[1] for it in self._execute(query)}
+        return {row[0]: row[1] for row in self._execute(query)}
 
 
 def _involves_agent(agent: str) -> ColumnElement[bool]:
@@ -196,7 +196,7 @@ def _active_ms(as_of: int) -> ColumnElement[int]:
 
 
 def _group_agents(ids: Iterable[str], pairs: Iterable[Any]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {it: [] for it in ids}
+    agents_by_id: dict[str, list[str]] = {row_id: [] for row_id in ids}
     for key, agent in pairs:
-        found[key].append(agent)
-    return found
+        agents_by_id[key].append(agent)
+    return agents_by_id

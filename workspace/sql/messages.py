@@ -35,17 +35,17 @@ def lock_conversation_row(connection: Connection, conversation: str) -> Row[Any]
     return connection.execute(query).one_or_none()
 
 
-def append_messages(connection: Connection, into: Row[Any], said: Sequence[IncomingMessage]) -> int:
+def append_messages(connection: Connection, into: Row[Any], messages: Sequence[IncomingMessage]) -> int:
     """Append messages to the conversation of a row from `lock_conversation_row`; known messages are left out.
 
     Return the number of the newest message.
     """
-    known = set(_known(connection, into.id, [it.message_id for it in said]))
-    new = [it for it in said if it.message_id not in known]
+    known_ids = set(_known(connection, into.id, [incoming.message_id for incoming in messages]))
+    new = [incoming for incoming in messages if incoming.message_id not in known_ids]
     if not new:
         return int(into.messages)
     # Last activity as of each message, for lists. It never decreases, although sessions may deliver late.
-    times = islice(accumulate((it.at_ms for it in new), max, initial=into.last_ms or 0), 1, None)
+    times = islice(accumulate((incoming.at_ms for incoming in new), max, initial=into.last_ms or 0), 1, None)
     numbers = count(into.messages + 1)
     rows = [_row(into.id, *placed) for placed in zip(numbers, times, new, strict=False)]
     connection.execute(insert(MESSAGE).inline(), rows)
@@ -81,16 +81,16 @@ def _known(connection: Connection, conversation: str, ids: Sequence[str]) -> Ite
         yield from connection.execute(query).scalars()
 
 
-def _row(conversation: str, number: int, at_ms: int, it: IncomingMessage) -> dict[str, Any]:
+def _row(conversation: str, number: int, at_ms: int, incoming: IncomingMessage) -> dict[str, Any]:
     return {
         "conversation": conversation,
-        "message_id": it.message_id,
+        "message_id": incoming.message_id,
         "at_ms": at_ms,
         "seq": number,
-        "role": it.message.role.value,
-        "speaker": it.message.speaker and speaker_id(it.message.speaker),
-        "turn": it.message.turn_number,
-        **message_columns(it.message),
+        "role": incoming.message.role.value,
+        "speaker": incoming.message.speaker and speaker_id(incoming.message.speaker),
+        "turn": incoming.message.turn_number,
+        **message_columns(incoming.message),
     }
 
 
@@ -101,8 +101,10 @@ def deliver_session_messages(connection: Connection, page: ArchivePage) -> None:
     if into is None:  # the session has no conversation, or it was deleted
         return
     arrived = (_incoming(page, entry) for entry in page.dialog)
-    said = (it for it in arrived if into.archived_ms is None or it.at_ms <= into.archived_ms)
-    by_members = _keep_member_messages(said, _non_agents(page), _membership_ends(connection, into.id))
+    accepted = (
+        incoming for incoming in arrived if into.archived_ms is None or incoming.at_ms <= into.archived_ms
+    )
+    by_members = _keep_member_messages(accepted, _non_agents(page), _membership_ends(connection, into.id))
     append_messages(connection, into, list(by_members))
 
 
@@ -114,17 +116,17 @@ def _incoming(page: ArchivePage, entry: Entry) -> IncomingMessage:
 
 
 def _keep_member_messages(
-    said: Iterable[IncomingMessage], people: frozenset[str], left: Mapping[str, int | None]
+    messages: Iterable[IncomingMessage], people: frozenset[str], left: Mapping[str, int | None]
 ) -> Iterator[IncomingMessage]:
     """Yield the messages, except those of agents that were not members at the time."""
-    for it in said:
-        speaker = it.message.speaker
+    for incoming in messages:
+        speaker = incoming.message.speaker
         if speaker is None or speaker in people:
-            yield it
+            yield incoming
             continue
         agent = _agent_id(speaker)
-        if agent in left and ((left_ms := left[agent]) is None or it.at_ms <= left_ms):
-            yield it
+        if agent in left and ((left_ms := left[agent]) is None or incoming.at_ms <= left_ms):
+            yield incoming
 
 
 def _agent_id(speaker: str) -> str:
@@ -138,10 +140,12 @@ def _agent_id(speaker: str) -> str:
 def _non_agents(page: ArchivePage) -> frozenset[str]:
     """Return the participants that are not agents and need not be members."""
     roster = Collab.model_validate_json(page.documents.collab).participants
-    return frozenset(it.participant_id for it in roster if it.kind is not ParticipantKind.AGENT)
+    return frozenset(
+        participant.participant_id for participant in roster if participant.kind is not ParticipantKind.AGENT
+    )
 
 
 def _membership_ends(connection: Connection, conversation: str) -> dict[str, int | None]:
     """Return the current and former members, with the time at which they left."""
     query = select(MEMBER.c.agent, MEMBER.c.left_ms).where(MEMBER.c.conversation == conversation)
-    return {it.agent: it.left_ms for it in connection.execute(query)}
+    return {member.agent: member.left_ms for member in connection.execute(query)}

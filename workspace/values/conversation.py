@@ -135,7 +135,7 @@ class Conversation(CamelProtocolObject):
     @property
     def agents(self) -> tuple[str, ...]:
         """Ids of its members, sorted."""
-        return tuple(it.id for it in self.participants)
+        return tuple(participant.id for participant in self.participants)
 
     def to_wire(self) -> dict[str, Any]:
         """Return this conversation in the form of the schema."""
@@ -192,8 +192,8 @@ class ConversationMessage:
     def parts(self) -> tuple[dict[str, Any], ...]:
         """Its parts as data, if it was sent with parts."""
         event = self.message.event
-        found: Any = (event.data or {}).get("parts") if event else None
-        return tuple(found or ())
+        parts: Any = (event.data or {}).get("parts") if event else None
+        return tuple(parts or ())
 
     def to_wire(self) -> dict[str, object]:
         """Return the message as data; absent fields are left out."""

@@ -69,7 +69,7 @@ def read_parts(parts: object) -> tuple[Part, ...]:
     """
     given = parts
     if isinstance(parts, list | tuple):
-        given = [it.to_wire() if isinstance(it, CamelProtocolObject) else it for it in parts]
+        given = [part.to_wire() if isinstance(part, CamelProtocolObject) else part for part in parts]
     try:
         read = tuple(_PARTS.validate_python(given))
     except ValidationError as error:

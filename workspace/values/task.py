@@ -48,7 +48,7 @@ class Task(CamelProtocolObject):
     @property
     def agents(self) -> tuple[str, ...]:
         """Ids of those who take part, sorted."""
-        return tuple(it.id for it in self.participants)
+        return tuple(participant.id for participant in self.participants)
 
 
 class InitialConversation(CamelProtocolObject):

@@ -34,9 +34,9 @@ class BoundedCache(Generic[K, V]):
             make: Makes the result; it is called without the lock, so two threads may both call it.
         """
         with self._lock:
-            if found := self._results.get(key):
+            if cached := self._results.get(key):
                 self._results.move_to_end(key)
-                return found[0]
+                return cached[0]
         result = make()
         size = self._size(key, result)
         with self._lock:

@@ -53,8 +53,10 @@ def open_export(job: CollabJob, form: str) -> Export:
         case "json":
             return Export(f"{job.id}.json", "application/json", _session_pieces(job))
         case "map-events":
-            place = new_id()
-            pieces = stream_json({"session_id": job.id, "events": [place]}, {place: _map_events(job)})
+            placeholder = new_id()
+            pieces = stream_json(
+                {"session_id": job.id, "events": [placeholder]}, {placeholder: _map_events(job)}
+            )
             return Export(f"{job.id}.map-events.json", "application/json", pieces)
         case "alignment":
             if job.state().messages > MOST_DOCUMENT_MESSAGES:
@@ -76,8 +78,8 @@ def stream_json(document: Mapping[str, JsonValue], lists: Mapping[str, Iterable[
         lists: The items of these lists by that text, in the order of the document.
     """
     rest = json_text(document, indent=2)
-    for place, items in lists.items():
-        before, _, rest = rest.partition(json.dumps(place))
+    for placeholder, items in lists.items():
+        before, _, rest = rest.partition(json.dumps(placeholder))
         yield before
         new_line = before[before.rindex("\n") :]
         separator = ""
@@ -98,8 +100,10 @@ def _session_pieces(job: CollabJob) -> Iterator[str]:
     return stream_json(
         document,
         {
-            events: (read_stored(Event, it, session_id=job.id, part="journal").to_wire() for it in journal),
-            messages: (it.to_wire() for it in job.messages()),
+            events: (
+                read_stored(Event, text, session_id=job.id, part="journal").to_wire() for text in journal
+            ),
+            messages: (message.to_wire() for message in job.messages()),
         },
     )
 

@@ -98,8 +98,8 @@ def read_message(job: CollabJob, entry_id: str) -> Message | None:
     """Return one message by the id of its entry; None: there is none. Raises InvalidInput for another text."""
     at_ms, _, counter = check_entry_id(entry_id).partition("-")
     after = f"{at_ms}-{int(counter) + 1}"
-    found = streams_of(job).newest_page(job.id, "dialog", before=after, count=1)
-    return next((_message(job, text) for it, text in found if it == entry_id), None)
+    entries = streams_of(job).newest_page(job.id, "dialog", before=after, count=1)
+    return next((_message(job, text) for stored_id, text in entries if stored_id == entry_id), None)
 
 
 def read_events(job: CollabJob, *, before: str | None = None, count: int = 100) -> EventPage:
@@ -115,8 +115,8 @@ def read_events(job: CollabJob, *, before: str | None = None, count: int = 100) 
     """
     at = _positions(before)
     wanted = check_count(count)
-    found = merge(*(_newest(job, stream, at[stream], wanted + 1) for stream in at), key=_place, reverse=True)
-    entries = tuple(islice(found, wanted + 1))
+    merged = merge(*(_newest(job, stream, at[stream], wanted + 1) for stream in at), key=_place, reverse=True)
+    entries = tuple(islice(merged, wanted + 1))
     page = entries[:wanted]
     for entry in page:
         at[entry.stream] = entry.entry_id
@@ -151,7 +151,7 @@ def _position(text: str) -> str | None:
 
 
 def _cursor(at: dict[EventStream, str | None]) -> str:
-    return _BETWEEN.join(place or "" for place in at.values())
+    return _BETWEEN.join(entry_id or "" for entry_id in at.values())
 
 
 def _message(job: CollabJob, text: str) -> Message:

@@ -79,7 +79,7 @@ def session_json(parts: SessionParts) -> Json:
         "queued_for_s": queued_for_s(state) if parts.is_live else None,
         "tenant": facts.spec.tenant,
         "parent": None if facts.spec.parent is None else facts.spec.parent.model_dump(mode="json"),
-        "descendants": [it._asdict() for it in parts.children],
+        "descendants": [child._asdict() for child in parts.children],
         "has_memory": facts.spec.memory is not None and facts.spec.memory.user_id is not None,
         "usage": state.usage.to_json_data(),
         "budget": budget_json(facts, state),
@@ -122,7 +122,7 @@ def possible_actions(state: SessionState, *, is_live: bool, asks: bool) -> tuple
 def _live_from_ms(state: SessionState) -> int:
     """Return the time from which a page follows the session, so that it gets the output of turns that run."""
     running = [record.began_ms for record in state.open_turns() if record.status == "speaking"]
-    return min([state.now_ms, *(it for it in running if it is not None)])
+    return min([state.now_ms, *(began_ms for began_ms in running if began_ms is not None)])
 
 
 def _participants(parts: SessionParts) -> list[JsonValue]:
@@ -171,8 +171,10 @@ def _state_of(name: str, state: SessionState) -> str:
     """Return what a participant does now, in words."""
     if state.is_final:
         return "ended"
-    found = {it.status: _turn_words(it) for it in state.open_turns() if it.participant == name}
-    return next((found[status] for status in _ORDER if status in found), "idle")
+    words_by_status = {
+        record.status: _turn_words(record) for record in state.open_turns() if record.participant == name
+    }
+    return next((words_by_status[status] for status in _ORDER if status in words_by_status), "idle")
 
 
 def _turn_words(record: TurnRecord) -> str:
@@ -209,8 +211,8 @@ def budget_json(facts: SessionFacts, state: SessionState) -> list[JsonValue]:
     elapsed_ms = (state.ended_ms or state.now_ms) - state.started_ms
     amounts: tuple[tuple[str, float | None, float, int], ...] = (
         ("turns", limits.turns, state.closed, 0),
-        ("tokens", limits.tokens, state.usage.tokens, sum(it.tokens for it in held)),
-        ("cost_micros", limits.cost_micros, state.usage.cost_micros, sum(it.cost for it in held)),
+        ("tokens", limits.tokens, state.usage.tokens, sum(reserved.tokens for reserved in held)),
+        ("cost_micros", limits.cost_micros, state.usage.cost_micros, sum(reserved.cost for reserved in held)),
         ("seconds", limits.seconds, round(elapsed_ms / 1000, 1), 0),
     )
     return [
@@ -239,20 +241,31 @@ def ledger_json(ledger: Ledger) -> Json:
         "converged": ledger.converged,
         "tensions": [
             {
-                "id": it.id,
-                "label": it.label,
-                "state": it.state.value,
-                "by": it.changes[0].by,
-                "changes": len(it.changes),
+                "id": tension.id,
+                "label": tension.label,
+                "state": tension.state.value,
+                "by": tension.changes[0].by,
+                "changes": len(tension.changes),
             }
-            for it in ledger.tensions
+            for tension in ledger.tensions
         ],
         "perspectives": [
-            {"id": it.id, "label": it.label, "by": it.by, "round": it.round} for it in ledger.perspectives
+            {
+                "id": perspective.id,
+                "label": perspective.label,
+                "by": perspective.by,
+                "round": perspective.round,
+            }
+            for perspective in ledger.perspectives
         ],
         "rounds": [
-            {"round": it.round, "velocity": it.velocity, "open_tensions": it.open_tensions, "score": it.score}
-            for it in ledger.rounds
+            {
+                "round": entry.round,
+                "velocity": entry.velocity,
+                "open_tensions": entry.open_tensions,
+                "score": entry.score,
+            }
+            for entry in ledger.rounds
         ],
         "scores": {
             name: {**scores.model_dump(), "total": scores.total} for name, scores in ledger.scores.items()

@@ -183,7 +183,7 @@ def build_timeline(changes: Iterable[Change]) -> Patch:
 def _pairs(instants: set[tuple[int, bool]]) -> list[Patch]:
     """Return the waits of one turn; a wait whose end is not known has `until_ms` None."""
     waits: list[Patch] = []
-    for at_ms, begins in sorted(instants, key=lambda it: (it[0], not it[1])):
+    for at_ms, begins in sorted(instants, key=lambda instant: (instant[0], not instant[1])):
         is_open = bool(waits) and waits[-1]["until_ms"] is None
         if is_open:
             waits[-1]["until_ms"] = at_ms

@@ -59,7 +59,7 @@ def message_json(entry_id: str, message: Message) -> Json:
         "is_cut": is_cut,
         "cut_line": message.cut_line,
         "nodes": nodes,
-        "attachments": [_attachment_json(it) for it in message.attachments],
+        "attachments": [_attachment_json(attachment) for attachment in message.attachments],
     }
 
 

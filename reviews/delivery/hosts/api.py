@@ -107,11 +107,11 @@ class HostApi:
         """Yield the elements of a list, page by page."""
         separator = "&" if "?" in path else "?"
         for page in range(1, _MAX_PAGES + 1):
-            found = self.call("GET", f"{path}{separator}per_page={_PER_PAGE}&page={page}").data
-            if not isinstance(found, list):
+            entries = self.call("GET", f"{path}{separator}per_page={_PER_PAGE}&page={page}").data
+            if not isinstance(entries, list):
                 raise DeliveryFailed(f"{self._host} did not answer with a list", retryable=False)
-            yield from found
-            if len(found) < _PER_PAGE:
+            yield from entries
+            if len(entries) < _PER_PAGE:
                 return
 
     def _time_left(self) -> float:
@@ -124,26 +124,26 @@ class HostApi:
         data = _json(answer.body)
         if answer.is_success:
             return ApiAnswer(answer.status, data, limit_s=_named_limit_s(answer))
-        said = scrub_text(_message(data), secrets=[self._token])
-        if (limit_s := _limit_s(answer, said)) is not None:
+        message = scrub_text(_message(data), secrets=[self._token])
+        if (limit_s := _limit_s(answer, message)) is not None:
             raise self.limit_failure(answer.status, limit_s)
         if answer.status in accept:
-            return ApiAnswer(answer.status, data, said)
-        raise self.failure(answer.status, said, retryable=answer.is_transient)
+            return ApiAnswer(answer.status, data, message)
+        raise self.failure(answer.status, message, retryable=answer.is_transient)
 
     def limit_failure(self, status: int, limit_s: float | None) -> DeliveryFailed:
         """Return the error of a rate limit that ends in `limit_s` seconds; None: the host does not name its end."""
         after_s = _UNNAMED_LIMIT_S if limit_s is None else limit_s
         return DeliveryFailed(f"{self._host} answered HTTP {status}: rate limit", retry_after_s=after_s)
 
-    def failure(self, status: int, said: str, *, retryable: bool = False) -> DeliveryFailed:
+    def failure(self, status: int, message: str, *, retryable: bool = False) -> DeliveryFailed:
         """Return the error of an answer that is not accepted."""
         why = {
             401: f"the token in {self._entry.token_env} is not valid",
             403: f"the token in {self._entry.token_env} has no permission",
             404: f"not found, or the token in {self._entry.token_env} has no access to it",
         }.get(status, "")
-        details = ": ".join(filter(None, (why, said)))
+        details = ": ".join(filter(None, (why, message)))
         return DeliveryFailed(
             f"{self._host} answered HTTP {status}{': ' if details else ''}{details}", retryable=retryable
         )
@@ -161,27 +161,31 @@ def _message(data: Any) -> str:
     """Return what an answer says about a failure: `message` or `error`, and the `errors` of GitHub."""
     if not isinstance(data, dict):
         return ""
-    said = [data.get("message") or data.get("error") or "", *_listed(data.get("errors"))]
-    return ", ".join(it if isinstance(it, str) else json.dumps(it) for it in said if it)
+    messages = [data.get("message") or data.get("error") or "", *_listed(data.get("errors"))]
+    return ", ".join(
+        message if isinstance(message, str) else json.dumps(message) for message in messages if message
+    )
 
 
 def _listed(errors: Any) -> list[Any]:
-    found = errors if isinstance(errors, list) else [errors]
-    return [it["message"] if isinstance(it, dict) and it.get("message") else it for it in found]
+    entries = errors if isinstance(errors, list) else [errors]
+    return [
+        entry["message"] if isinstance(entry, dict) and entry.get("message") else entry for entry in entries
+    ]
 
 
-def _limit_s(answer: HttpAnswer, said: str) -> float | None:
+def _limit_s(answer: HttpAnswer, message: str) -> float | None:
     """Return the seconds until a rate limit ends; None: the answer is not about one."""
     if answer.status not in _LIMITED:
         return None
     if (named_s := _named_limit_s(answer)) is not None:
         return named_s
-    return _UNNAMED_LIMIT_S if answer.status == 429 or is_rate_limit(said) else None
+    return _UNNAMED_LIMIT_S if answer.status == 429 or is_rate_limit(message) else None
 
 
-def is_rate_limit(said: str) -> bool:
+def is_rate_limit(message: str) -> bool:
     """Return whether a message of a host is about a rate limit."""
-    return "rate limit" in said.casefold()
+    return "rate limit" in message.casefold()
 
 
 def _named_limit_s(answer: HttpAnswer) -> float | None:

@@ -32,12 +32,12 @@ _SPECIAL = re.compile(
 )
 
 
-def plain_text(said: str, *, most: int = MAX_TEXT) -> str:
+def plain_text(content: str, *, most: int = MAX_TEXT) -> str:
     """Return text in one line of Markdown that a code host shows as it is.
 
     Text over `most` characters is cut. Invisible characters become blanks.
     """
-    line = " ".join("".join(it if it.isprintable() else " " for it in said).split())
+    line = " ".join("".join(character if character.isprintable() else " " for character in content).split())
     line = line if len(line) <= most else f"{line[: most - 1]}…"
     text = ""
     for piece in _pieces(line):
@@ -53,7 +53,7 @@ def _pieces(line: str) -> Iterator[str]:
             yield part
             continue
         words = re.split(r"( +)", part)
-        for is_special, group in groupby(words, key=lambda it: bool(_SPECIAL.search(it))):
+        for is_special, group in groupby(words, key=lambda word: bool(_SPECIAL.search(word))):
             text = "".join(group)
             yield code_span(text) if is_special else _escape(text)
 
@@ -69,12 +69,12 @@ def _escape(text: str) -> str:
 
 def is_visible(code: str) -> bool:
     """Return whether code has no invisible character, such as one that changes the writing direction."""
-    return all(it.isprintable() or it in "\n\t" for it in code)
+    return all(character.isprintable() or character in "\n\t" for character in code)
 
 
 def fenced(language: str, text: str) -> str:
     """Return a code block that its text cannot end."""
-    longest = max((len(it) for it in re.findall(r"`+", text)), default=0)
+    longest = max((len(ticks) for ticks in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}{chr(10) if text else ''}{fence}"
 
@@ -139,17 +139,17 @@ class SummaryMarker:
 def find_marker(body: str) -> FindingMarker | SummaryMarker | None:
     """Return the marker of a comment; None: it has none."""
     last = body.rstrip().rpartition("\n")[2].strip()
-    if found := _FINDING.fullmatch(last):
-        return FindingMarker(found["series"], found["fingerprint"], is_gone=found["state"] == "gone")
-    if found := _SUMMARY.fullmatch(last):
-        return SummaryMarker(found["series"], found["started"], found["run"])
+    if match := _FINDING.fullmatch(last):
+        return FindingMarker(match["series"], match["fingerprint"], is_gone=match["state"] == "gone")
+    if match := _SUMMARY.fullmatch(last):
+        return SummaryMarker(match["series"], match["started"], match["run"])
     return None
 
 
 def finding_body(finding: Finding, anchor: Anchor | None, *, series: str, tag: SuggestionTag) -> str:
     """Return the body of the comment about an open finding; no anchor: its lines are not in the diff any more."""
     parts = [f"**{finding.severity.value}** {plain_text(finding.rule)}: {plain_text(finding.message)}"]
-    parts += [plain_text(it) for it in (finding.why, finding.suggestion) if it.strip()]
+    parts += [plain_text(text) for text in (finding.why, finding.suggestion) if text.strip()]
     code = finding.replacement
     if code is not None and anchor is not None and anchor.is_exact and is_visible(code):
         parts.append(fenced(tag(anchor), code))
@@ -160,10 +160,10 @@ def finding_body(finding: Finding, anchor: Anchor | None, *, series: str, tag: S
 
 def gone_body(body: str, marker: FindingMarker, *, revision: str) -> str:
     """Return the body of the comment about a finding that is gone: what it said, below a note."""
-    said = body.rstrip().rpartition("\n")[0].rstrip()
+    text = body.rstrip().rpartition("\n")[0].rstrip()
     since = f" since {plain_text(revision[:12])}" if revision else ""
     gone = FindingMarker(marker.series, marker.fingerprint, is_gone=True)
-    return "\n\n".join([f"{_GONE}{since}.", said, str(gone)])
+    return "\n\n".join([f"{_GONE}{since}.", text, str(gone)])
 
 
 def summary_body(run: ReviewRun, elsewhere: Sequence[Finding], *, commented: int) -> str:

@@ -56,7 +56,7 @@ class Anchor:
 
 def parse_patch(patch: str) -> dict[int, DiffLine]:
     """Return the lines of the new file in the hunks of a patch, by their numbers."""
-    found: dict[int, DiffLine] = {}
+    lines: dict[int, DiffLine] = {}
     old, new, hunk = 0, 0, 0
     for line in patch.split("\n"):
         if header := _HUNK.match(line):
@@ -64,14 +64,14 @@ def parse_patch(patch: str) -> dict[int, DiffLine]:
         elif not hunk:
             continue
         elif line.startswith("+"):
-            found[new] = DiffLine(line[1:], None, hunk)
+            lines[new] = DiffLine(line[1:], None, hunk)
             new += 1
         elif line.startswith(" "):
-            found[new] = DiffLine(line[1:], old, hunk)
+            lines[new] = DiffLine(line[1:], old, hunk)
             old, new = old + 1, new + 1
         elif line.startswith("-"):
             old += 1
-    return found
+    return lines
 
 
 def find_anchor(finding: Finding, files: Mapping[str, FileDiff]) -> Anchor | None:
@@ -81,9 +81,9 @@ def find_anchor(finding: Finding, files: Mapping[str, FileDiff]) -> Anchor | Non
     if file is None or first is None or (finding.snippet_sha and not _is_same(first.text, finding.quote)):
         return None
     flagged = [file.lines.get(number) for number in range(finding.start_line, finding.end_line + 1)]
-    if any(it is None or it.hunk != first.hunk for it in flagged):
+    if any(line is None or line.hunk != first.hunk for line in flagged):
         return Anchor(file, finding.start_line, finding.start_line, is_exact=False)
-    texts = [it.text for it in flagged if it is not None]
+    texts = [line.text for line in flagged if line is not None]
     return Anchor(file, finding.start_line, finding.end_line, is_exact=_is_unchanged(finding, texts))
 
 

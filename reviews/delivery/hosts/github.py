@@ -78,9 +78,13 @@ class _Repository:
     def read(self) -> PullState:
         """Return the state of the pull request."""
         pull = self._api.call("GET", f"{self._path}/pulls/{self.number}").data
-        files = {it.path: it for it in self._files()}
-        threads = [it for it in map(_thread, self._list("reviewThreads", _THREAD)) if it is not None]
-        comments = [it for it in map(_summary, self._list("comments", _COMMENT)) if it is not None]
+        files = {file.path: file for file in self._files()}
+        threads = [
+            thread for thread in map(_thread, self._list("reviewThreads", _THREAD)) if thread is not None
+        ]
+        comments = [
+            comment for comment in map(_summary, self._list("comments", _COMMENT)) if comment is not None
+        ]
         self._head = pull["head"]["sha"]
         return PullState(self._head, files, threads, comments)
 
@@ -127,7 +131,7 @@ class _Repository:
         review = {
             "event": "COMMENT",
             "commit_id": self._head,
-            "comments": [_review_comment(it) for it in comments],
+            "comments": [_review_comment(comment) for comment in comments],
         }
         answer = self._api.call("POST", f"{self._path}/pulls/{self.number}/reviews", review, accept=(422,))
         if answer.status != 422:
@@ -135,7 +139,7 @@ class _Repository:
         if len(comments) == 1:
             log.info("GitHub refused the place of a comment, adding it to the summary: %s", answer.error)
             return comments
-        return [refused for it in comments for refused in self._create([it])]
+        return [refused for comment in comments for refused in self._create([comment])]
 
     def edit_comment(self, comment: ExistingComment, body: str) -> None:
         """Edit a comment."""
@@ -156,16 +160,16 @@ class _Repository:
     def is_merge_of(self, revision: str, head: str) -> bool:
         """Return whether a commit merges the head of the pull request into its base."""
         answer = self._api.call("GET", f"{self._path}/commits/{revision}", accept=(404, 422))
-        return answer.status == 200 and any(it["sha"] == head for it in answer.data["parents"])
+        return answer.status == 200 and any(parent["sha"] == head for parent in answer.data["parents"])
 
     def set_status(self, revision: str, status: CommitStatus) -> None:
         """Set the status of a commit; a repeated call sends nothing, because a commit may have 1,000 statuses."""
         state = {True: "success", False: "failure", None: "error"}[status.has_passed]
         data = {"state": state, "context": status.name, "description": status.description}
         path = f"{self._path}/commits/{revision}/status?per_page=100"
-        found = self._api.call("GET", path, accept=(404, 422))
-        known = found.data["statuses"] if found.status == 200 else ()
-        if not any(data == {name: it.get(name) for name in data} for it in known):
+        answer = self._api.call("GET", path, accept=(404, 422))
+        statuses = answer.data["statuses"] if answer.status == 200 else ()
+        if not any(data == {name: entry.get(name) for name in data} for entry in statuses):
             self._api.call("POST", f"{self._path}/statuses/{revision}", data)
 
     def upload_sarif(self, run: ReviewRun, revision: str, *, ref: str) -> None:
@@ -195,21 +199,21 @@ class _Repository:
         if not errors:
             data: dict[str, Any] = content["data"]
             return data
-        kind, said = str(errors[0].get("type", "")), str(errors[0].get("message", ""))
+        kind, message = str(errors[0].get("type", "")), str(errors[0].get("message", ""))
         if kind in accept:
             return {}
-        if kind.startswith("RATE_LIMIT") or is_rate_limit(said):
+        if kind.startswith("RATE_LIMIT") or is_rate_limit(message):
             raise self._api.limit_failure(answer.status, answer.limit_s)
         status = {"NOT_FOUND": 404, "FORBIDDEN": 403, "INSUFFICIENT_SCOPES": 403}.get(kind, 200)
-        raise self._api.failure(status, said, retryable=status == 200)
+        raise self._api.failure(status, message, retryable=status == 200)
 
 
 def _review_comment(comment: NewComment) -> dict[str, Any]:
     anchor = comment.anchor
-    place: dict[str, Any] = {"path": anchor.file.path, "line": anchor.end, "side": "RIGHT"}
+    position: dict[str, Any] = {"path": anchor.file.path, "line": anchor.end, "side": "RIGHT"}
     if anchor.end > anchor.start:
-        place |= {"start_line": anchor.start, "start_side": "RIGHT"}
-    return {**place, "body": comment.body}
+        position |= {"start_line": anchor.start, "start_side": "RIGHT"}
+    return {**position, "body": comment.body}
 
 
 def _thread(node: dict[str, Any]) -> ExistingComment | None:

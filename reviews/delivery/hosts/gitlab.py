@@ -57,11 +57,11 @@ class _Project:
     def read(self) -> PullState:
         """Return the state of the merge request."""
         user = self._api.call("GET", "/user").data["id"]
-        found = self._api.call("GET", self._merge_request).data
-        if not found["diff_refs"]:
+        merge_request = self._api.call("GET", self._merge_request).data
+        if not merge_request["diff_refs"]:
             raise DeliveryFailed(f"GitLab has not prepared the diff of merge request {self.number} yet")
-        self._versions = found["diff_refs"]
-        files = {it.path: it for it in self._files()}
+        self._versions = merge_request["diff_refs"]
+        files = {file.path: file for file in self._files()}
         comments: list[ExistingComment] = []
         summaries: list[ExistingSummary] = []
         for discussion in self._api.pages(f"{self._merge_request}/discussions"):
@@ -94,7 +94,7 @@ class _Project:
 
     def create_comments(self, comments: Sequence[NewComment]) -> Sequence[NewComment]:
         """Create comments, one discussion each; return those whose place GitLab refuses."""
-        return [it for it in comments if not self._create(it)]
+        return [comment for comment in comments if not self._create(comment)]
 
     def _create(self, comment: NewComment) -> bool:
         data = {"body": comment.body, "position": self._position(comment.anchor)}
@@ -143,9 +143,12 @@ class _Project:
         state = "success" if status.has_passed else "failed"
         text = {"name": status.name, "description": status.description}
         path = f"{self._path}/repository/commits/{revision}/statuses?{urlencode({'name': status.name})}"
-        found = self._api.call("GET", path, accept=(404,))
-        known = found.data if found.status == 200 else ()
-        if not any(it["status"] == state and text == {name: it.get(name) for name in text} for it in known):
+        answer = self._api.call("GET", path, accept=(404,))
+        statuses = answer.data if answer.status == 200 else ()
+        if not any(
+            entry["status"] == state and text == {name: entry.get(name) for name in text}
+            for entry in statuses
+        ):
             self._api.call("POST", f"{self._path}/statuses/{revision}", {"state": state, **text})
 
 

@@ -90,31 +90,35 @@ def plan_comments(
             create.append(NewComment(finding, anchor, body))
         else:
             elsewhere.append(finding)
-    taken = {it.comment_id for it in matched.values()}
-    edit += _edits_of_gone(run, files, [it for it in existing if it.comment_id not in taken])
+    taken = {comment.comment_id for comment in matched.values()}
+    edit += _edits_of_gone(run, files, [comment for comment in existing if comment.comment_id not in taken])
     return CommentPlan(create, edit, elsewhere, len(matched))
 
 
 def _distinct(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings without those that are equal to another one in the same line."""
-    return list({(it.fingerprint, it.start_line): it for it in reversed(findings)}.values())[::-1]
+    return list(
+        {(finding.fingerprint, finding.start_line): finding for finding in reversed(findings)}.values()
+    )[::-1]
 
 
 def _match(findings: Sequence[Finding], existing: Sequence[ExistingComment]) -> dict[int, ExistingComment]:
     """Return the comments of findings by the identity of the finding: equal ones are different findings."""
     free: defaultdict[str, list[ExistingComment]] = defaultdict(list)
-    for comment in sorted(existing, key=lambda it: (it.marker.is_gone, it.line is None)):
+    for comment in sorted(existing, key=lambda candidate: (candidate.marker.is_gone, candidate.line is None)):
         free[comment.marker.fingerprint].append(comment)
-    found: dict[int, ExistingComment] = {}
+    matches: dict[int, ExistingComment] = {}
     for finding in findings:
-        same = [it for it in free[finding.fingerprint] if it.line == finding.start_line]
-        if same:
-            found[id(finding)] = same[0]
-            free[finding.fingerprint].remove(same[0])
+        on_same_line = [
+            candidate for candidate in free[finding.fingerprint] if candidate.line == finding.start_line
+        ]
+        if on_same_line:
+            matches[id(finding)] = on_same_line[0]
+            free[finding.fingerprint].remove(on_same_line[0])
     for finding in findings:
-        if id(finding) not in found and free[finding.fingerprint]:
-            found[id(finding)] = free[finding.fingerprint].pop(0)
-    return found
+        if id(finding) not in matches and free[finding.fingerprint]:
+            matches[id(finding)] = free[finding.fingerprint].pop(0)
+    return matches
 
 
 def _edit_open(comment: ExistingComment, body: str, anchor: Anchor | None) -> list[CommentEdit]:
@@ -131,25 +135,25 @@ def _edits_of_gone(
 ) -> list[CommentEdit]:
     """Return the edits of comments whose finding is gone: its file was reviewed, or is unchanged now."""
     reviewed: Collection[str] = {
-        it.item.path for it in run.results if it.state in (ItemState.DONE, ItemState.UNCHANGED)
+        result.item.path for result in run.results if result.state in (ItemState.DONE, ItemState.UNCHANGED)
     }
     return [
-        CommentEdit(it, gone_body(it.body, it.marker, revision=run.revision), resolve=True)
-        for it in unmatched
-        if not it.marker.is_gone and (it.path in reviewed or it.path not in files)
+        CommentEdit(comment, gone_body(comment.body, comment.marker, revision=run.revision), resolve=True)
+        for comment in unmatched
+        if not comment.marker.is_gone and (comment.path in reviewed or comment.path not in files)
     ]
 
 
 def find_duplicates(existing: Sequence[ExistingComment]) -> list[ExistingComment]:
     """Return all but the first of the open comments about the same finding on the same line."""
     seen: set[tuple[str, int]] = set()
-    found: list[ExistingComment] = []
-    for it in existing:
-        if it.line is not None and not it.marker.is_gone:
-            place = (it.marker.fingerprint, it.line)
-            found += [it] if place in seen else []
-            seen.add(place)
-    return found
+    duplicates: list[ExistingComment] = []
+    for comment in existing:
+        if comment.line is not None and not comment.marker.is_gone:
+            key = (comment.marker.fingerprint, comment.line)
+            duplicates += [comment] if key in seen else []
+            seen.add(key)
+    return duplicates
 
 
 def is_same_body(one: str, other: str) -> bool:

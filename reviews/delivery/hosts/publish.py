@@ -113,7 +113,9 @@ def relocate(run: ReviewRun) -> ReviewRun:
     changes = {
         "findings": tuple(map(move, run.findings)),
         "results": tuple(map(move_result, run.results)),
-        "skipped": tuple(it.model_copy(update={"path": run.repository_path(it.path)}) for it in run.skipped),
+        "skipped": tuple(
+            item.model_copy(update={"path": run.repository_path(item.path)}) for item in run.skipped
+        ),
         "root_name": f"{run.root_name} ({run.repository_folder})",
         "repository_folder": "",
     }
@@ -130,7 +132,7 @@ def publish(host: CodeHost, run: ReviewRun, entry: CodeHostEntry) -> str | None:
         DeliveryFailed: A part is missing; a repeated call adds it, and changes nothing else.
     """
     state = _own_part(host, run)
-    if any(it.marker.order > SummaryMarker.of(run).order for it in state.summaries):
+    if any(summary.marker.order > SummaryMarker.of(run).order for summary in state.summaries):
         log.info("review %s: a newer review was delivered before, not delivering it", run.id)
         return None
     plan = plan_comments(run, state.files, state.comments, entry, tag=host.tag)
@@ -150,14 +152,16 @@ def _own_part(host: CodeHost, run: ReviewRun) -> PullState:
     state, series = host.read(), series_of(run)
     return replace(
         state,
-        comments=[it for it in state.comments if it.marker.series == series],
-        summaries=[it for it in state.summaries if it.marker.series == series],
+        comments=[comment for comment in state.comments if comment.marker.series == series],
+        summaries=[summary for summary in state.summaries if summary.marker.series == series],
     )
 
 
 def _body(run: ReviewRun, plan: CommentPlan, refused: Sequence[NewComment] = ()) -> str:
     commented = plan.kept + len(plan.create) - len(refused)
-    return summary_body(run, [*plan.elsewhere, *(it.finding for it in refused)], commented=commented)
+    return summary_body(
+        run, [*plan.elsewhere, *(comment.finding for comment in refused)], commented=commented
+    )
 
 
 def _write_summary(host: CodeHost, summaries: Sequence[ExistingSummary], body: str) -> str:
@@ -180,7 +184,7 @@ def _delete_duplicates(host: CodeHost, run: ReviewRun) -> None:
     state = _own_part(host, run)
     for comment in find_duplicates(state.comments):
         host.delete_comment(comment)
-    newest = max(state.summaries, key=lambda it: it.marker.order, default=None)
+    newest = max(state.summaries, key=lambda candidate: candidate.marker.order, default=None)
     for summary in state.summaries:
         if summary is not newest:
             host.delete_summary(summary.comment_id)

@@ -92,21 +92,21 @@ class Document:
     @cached_property
     def anchors(self) -> frozenset[str]:
         """Return the names of its places in lower case, in the forms of the usual renderers."""
-        explicit = (next(filter(None, it.groups())) for it in _EXPLICIT_ANCHOR.finditer(self.source))
-        of_headings = (slug for it in self.headings for slug in slugs(it.text))
-        return frozenset([*(it.strip().casefold() for it in explicit), *of_headings, "top", ""])
+        explicit = (next(filter(None, match.groups())) for match in _EXPLICIT_ANCHOR.finditer(self.source))
+        of_headings = (slug for heading in self.headings for slug in slugs(heading.text))
+        return frozenset([*(anchor.strip().casefold() for anchor in explicit), *of_headings, "top", ""])
 
     def has_anchor(self, anchor: str) -> bool:
         """Return whether it has a place of this name; True if that is not known."""
         name = anchor.casefold()
-        if self.is_generated or name in self.anchors or any(it in name for it in ":~="):
+        if self.is_generated or name in self.anchors or any(sign in name for sign in ":~="):
             return True
         base = _REPEATED.sub("", name)
         return base != name and self._repeated[base] > 1
 
     @cached_property
     def _repeated(self) -> Counter[str]:
-        return Counter(slug for it in self.headings for slug in slugs(it.text))
+        return Counter(slug for heading in self.headings for slug in slugs(heading.text))
 
 
 def slugs(heading: str) -> frozenset[str]:
@@ -125,7 +125,7 @@ def sections(document: Document) -> Iterator[tuple[Heading, tuple[int, ...]]]:
     for number, heading in enumerate(document.headings):
         while open_headings and open_headings[-1][1] >= heading.level:
             open_headings.pop()
-        yield heading, tuple(it for it, _ in open_headings)
+        yield heading, tuple(open_heading for open_heading, _ in open_headings)
         open_headings.append((number, heading.level))
 
 
@@ -138,6 +138,6 @@ class Remark(NamedTuple):
     message: str
 
 
-def line_at(first: int, text: str, place: int) -> int:
+def line_at(first: int, text: str, offset: int) -> int:
     """Return the number of the line at a place of a text that begins in line `first`."""
-    return first + text.count("\n", 0, place)
+    return first + text.count("\n", 0, offset)

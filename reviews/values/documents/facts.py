@@ -81,10 +81,10 @@ class Names:
 
     def _near(self, word: str) -> str:
         """Return the only name that differs from a word by one letter; empty: none, or several."""
-        found = {
+        candidates = {
             name for key in _keys(word) for name in self._by_key.get(key, ()) if is_misspelling(word, name)
         }
-        return found.pop() if len(found) == 1 else ""
+        return candidates.pop() if len(candidates) == 1 else ""
 
     @cached_property
     def _by_key(self) -> dict[str, list[str]]:
@@ -125,6 +125,6 @@ def is_misspelling(word: str, name: str) -> bool:
     longer, shorter = (word, name) if len(word) > len(name) else (name, word)
     if len(longer) != len(shorter) + 1:
         return False
-    at = next((it for it in range(len(shorter)) if longer[it] != shorter[it]), len(shorter))
+    at = next((index for index in range(len(shorter)) if longer[index] != shorter[index]), len(shorter))
     is_inner = 0 < at < len(shorter) and longer[at].isalpha() and longer[at] != "s"
     return is_inner and longer[at + 1 :] == shorter[at:]

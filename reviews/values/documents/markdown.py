@@ -34,7 +34,7 @@ def read_markdown(text: str) -> Document:
         headings=tuple(_headings(tokens)),
         links=tuple(reader.links),
         code_words=tuple(reader.code_words),
-        code="\n".join(it.content for it in tokens if it.type in ("fence", "code_block")),
+        code="\n".join(token.content for token in tokens if token.type in ("fence", "code_block")),
     )
 
 
@@ -86,4 +86,4 @@ def _headings(tokens: Sequence[Token]) -> Iterator[Heading]:
 
 def _plain(inline: Token) -> str:
     """Return the text of a heading, without its markup."""
-    return "".join(it.content for it in inline.children or () if it.type in ("text", "code_inline"))
+    return "".join(child.content for child in inline.children or () if child.type in ("text", "code_inline"))

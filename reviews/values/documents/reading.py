@@ -30,14 +30,16 @@ def read_restructured(text: str) -> Document:
     places = list(_heading_places(lines))
     titles = {number for number, *_ in places}
     borders = {number for title, first, _ in places for number in (title - 1, title + 1) if number >= first}
-    passages = list(_passages([("" if n in titles | borders else it) for n, it in enumerate(prose)]))
+    passages = list(_passages([("" if n in titles | borders else line) for n, line in enumerate(prose)]))
     return Document(
         source=text,
         passages=tuple(passages),
         headings=tuple(_headings(lines, places)),
-        links=tuple(Link(n, found[1]) for n, it in enumerate(lines, 1) if (found := _FILE.match(it))),
-        code_words=tuple(CodeWord(n, word) for n, it in enumerate(prose, 1) for word in _LITERAL.findall(it)),
-        code="\n".join(it for it, kept in zip(lines, prose, strict=True) if not kept),
+        links=tuple(Link(n, match[1]) for n, line in enumerate(lines, 1) if (match := _FILE.match(line))),
+        code_words=tuple(
+            CodeWord(n, word) for n, line in enumerate(prose, 1) for word in _LITERAL.findall(line)
+        ),
+        code="\n".join(line for line, kept in zip(lines, prose, strict=True) if not kept),
     )
 
 
@@ -58,14 +60,14 @@ def _heading_places(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yield the index of each title, that of its first line, and its adornment; `==` for one above it, too."""
     for number in range(1, len(lines)):
         under, title = lines[number], lines[number - 1]
-        found = _ADORNMENT.fullmatch(under)
-        if not found or not title.strip() or title[0].isspace() or _ADORNMENT.fullmatch(title):
+        match = _ADORNMENT.fullmatch(under)
+        if not match or not title.strip() or title[0].isspace() or _ADORNMENT.fullmatch(title):
             continue
         if len(under.rstrip()) < len(title.rstrip()):
             continue
         over = number > 1 and lines[number - 2].rstrip() == under.rstrip()
         if over or number == 1 or not lines[number - 2].strip():
-            yield number - 1, number - 2 if over else number - 1, found[1] * (1 + over)
+            yield number - 1, number - 2 if over else number - 1, match[1] * (1 + over)
 
 
 def _headings(lines: Sequence[str], places: Sequence[tuple[int, int, str]]) -> Iterator[Heading]:
@@ -135,9 +137,9 @@ def relative_links(document: Document, *, path: str) -> Iterator[RelativeLink]:
         target = link.target.strip()
         name, _, anchor = target.partition("#")
         name = name.partition("?")[0]
-        if not name or name.startswith("/") or any(it in target for it in ":{}<>*$|\\\0"):
+        if not name or name.startswith("/") or any(sign in target for sign in ":{}<>*$|\\\0"):
             continue
-        found = normpath(f"{folder}/{unquote(name)}" if folder else unquote(name))
-        if found.startswith("..") or not found.endswith(_SOURCE_SUFFIXES):
+        resolved = normpath(f"{folder}/{unquote(name)}" if folder else unquote(name))
+        if resolved.startswith("..") or not resolved.endswith(_SOURCE_SUFFIXES):
             continue
-        yield RelativeLink(link, found, unquote(anchor))
+        yield RelativeLink(link, resolved, unquote(anchor))

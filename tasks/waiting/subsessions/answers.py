@@ -86,13 +86,20 @@ def _result(state: SessionState, newest_first: Iterable[tuple[str, str]]) -> Chi
     if state.status is not CollabStatus.COMPLETED:
         why = ": ".join(filter(None, (state.reason, state.detail))) or "cancelled"
         return ChildResult(session_id, state.usage, error=f"sub-session {session_id[:8]} failed: {why}"[:500])
-    said = _messages_of_turns(session_id, newest_first)
-    last = next(said, None)
+    messages = _messages_of_turns(session_id, newest_first)
+    last = next(messages, None)
     if last is None:
         return ChildResult(session_id, state.usage)
     turn, output = _output_turn(state), last.output
     if turn not in (None, last.turn_number):  # its output was given before its last message
-        output = next((it.output for it in said if it.turn_number == turn and it.output is not None), None)
+        output = next(
+            (
+                message.output
+                for message in messages
+                if message.turn_number == turn and message.output is not None
+            ),
+            None,
+        )
     return ChildResult(session_id, state.usage, last.content, output)
 
 
@@ -120,8 +127,8 @@ def read_archived_result(archive: Archive, session_id: str) -> ChildResult | Non
         fields = archive.reader.snapshot(session_id).fields
     except SessionNotFound:
         return None
-    known = {name: fields.get(name) for name in view_fields()}
-    state = SessionState(session_id, int(fields.get("updated_ms") or 0), known, {})
+    view_values = {name: fields.get(name) for name in view_fields()}
+    state = SessionState(session_id, int(fields.get("updated_ms") or 0), view_values, {})
     if not state.is_final:
         return None
     return _result(state, archive.reader.entries(session_id, "dialog", newest_first=True))

@@ -195,10 +195,10 @@ def _adopt(runtime: Runtime, submission: Submission) -> str:
 def _open(runtime: Runtime, parked: ParkedTurn, submission: Submission) -> None:
     parent, record = parked.facts.session_id, parked.record
     span = f"00-{trace_id(parent)}-{attempt_span_id(parent, record.number, record.grants)}-01"
-    known = all_agents(WorkerPresence(runtime.store.client).list_alive())
+    known_agents = all_agents(WorkerPresence(runtime.store.client).list_alive())
     try:
         runtime.sessions.opener.open(
-            submission, known_agents=known, submitted_in=span if runtime.ports.tracing else None
+            submission, known_agents=known_agents, submitted_in=span if runtime.ports.tracing else None
         )
     except SessionConflict as error:
         # It is open: an earlier attempt had another rest of the deadline.

@@ -65,7 +65,7 @@ def wrong(turn):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def location(tmp_path_factory):
     """The line of a text in the module of the agents."""
     folder = tmp_path_factory.mktemp("code")
     (folder / "rooms").mkdir()
@@ -78,7 +78,7 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture
-def fails(place, runner, turn):
+def fails(location, runner, turn):
     def fails(name: str) -> AgentError:
         agent = PythonAgent(load_callable(f"rooms.speakers:{name}"), threads=DaemonThreadPool(limit=1))
         with pytest.raises(AgentError) as failed:
@@ -98,9 +98,9 @@ def fails(place, runner, turn):
         ("mute", "Mute", "    raise Mute"),
     ],
 )
-def test_origin_is_the_innermost_line_of_user_code(fails, place, name, error_type, line):
+def test_origin_is_the_innermost_line_of_user_code(fails, location, name, error_type, line):
     origin = fails(name).origin
-    assert (origin.error_type, origin.place) == (error_type, place(line))
+    assert (origin.error_type, origin.place) == (error_type, location(line))
     assert line.strip() in origin.traceback
 
 
@@ -125,7 +125,7 @@ def test_unraised_error_has_no_origin(fails):
     assert fails("wrong").origin is None
 
 
-def test_failed_module_import_names_its_place(place):
+def test_failed_module_import_names_its_place(location):
     with pytest.raises(AgentFailed) as failed:
         load_callable("rooms.broken:any")
     assert failed.value.origin.place == "rooms/broken.py:3"

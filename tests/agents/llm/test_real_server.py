@@ -38,8 +38,10 @@ def make(local_model):
     return made
 
 
-def spoken(runner, agent, context, **desk):
-    return runner.start(agent, context, timeout_s=patient(120), turn_services=TurnServices(**desk)).result()
+def spoken(runner, agent, context, **services):
+    return runner.start(
+        agent, context, timeout_s=patient(120), turn_services=TurnServices(**services)
+    ).result()
 
 
 def test_real_server_streams_its_message(runner, turn, make):

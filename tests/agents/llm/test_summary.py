@@ -33,8 +33,8 @@ class Talk:
         self._agent = model_agent(self.model, **manner)
 
     def speak(self, count, *, journal=None, **changes):
-        desk = TurnServices(journal or InMemoryCallJournal(), notes=self.notes)
-        return speak(self._agent, turn(heard=heard(count), **changes), turn_services=desk)
+        services = TurnServices(journal or InMemoryCallJournal(), notes=self.notes)
+        return speak(self._agent, turn(heard=heard(count), **changes), turn_services=services)
 
     def told(self, at):
         """The numbers of the messages that went along with one request, and the rest of its text."""

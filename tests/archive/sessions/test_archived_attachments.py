@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from stub_agents.files import PICTURE
 from symposia.client.pruning import prune
 from symposia.models.attachments import Attachment
@@ -27,9 +27,9 @@ def files(*contents: str) -> list[Attachment]:
 
 
 @pytest.fixture
-def keeper(tmp_path: Path, redis_url: str, database_url: str) -> Iterator[InlineRuntime]:
+def keeper(tmp_path: Path, redis_url: str, database_url: str) -> Iterator[InlineInstallation]:
     """A worker with an archive. Its sessions are deleted at the end."""
-    made = InlineRuntime(tmp_path, redis_url, AGENTS, archive=True, database_url=database_url)
+    made = InlineInstallation(tmp_path, redis_url, AGENTS, archive=True, database_url=database_url)
     yield made
     lose(made, *made.client.jobs(count=100))
     made.close()

@@ -11,8 +11,8 @@ import pytest
 from celery import Celery
 from redis import Redis
 
-from sessions.archived_by_hand import archive_now, spoken
-from sessions.by_hand import ByHand
+from sessions.archiving_stepper import archive_now, spoken
+from sessions.stepper import Stepper
 from symposia.client import Client
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.submission import Submission
@@ -68,12 +68,12 @@ def each_moment(
     pytest.fail(f"{MOST_COMMANDS} commands, and it is not over")
 
 
-def everybody_looks(hand: ByHand) -> None:
-    assert hand.runtime.ports.archiver is not None
-    sweep(hand.runtime)
-    hand.runtime.ports.archiver.archive_due()
-    list(hand.client.each_job())
-    hand.client.inbox()
+def everybody_looks(stepper: Stepper) -> None:
+    assert stepper.runtime.ports.archiver is not None
+    sweep(stepper.runtime)
+    stepper.runtime.ports.archiver.archive_due()
+    list(stepper.client.each_job())
+    stepper.client.inbox()
 
 
 def left_behind(client: Redis, session_id: str) -> None:
@@ -82,17 +82,17 @@ def left_behind(client: Redis, session_id: str) -> None:
         client.zadd(index, {session_id: LONG_AGO_MS})
 
 
-def assert_looked_after(hand: ByHand, session_id: str, *, asked: bool, after: list[str]) -> None:
-    client = hand.runtime.store.client
+def assert_looked_after(stepper: Stepper, session_id: str, *, asked: bool, after: list[str]) -> None:
+    client = stepper.runtime.store.client
     missing = [index for index in (SESSIONS, DUE, ARCHIVE_QUEUE) if client.zscore(index, session_id) is None]
     assert not missing, f"after {after}"
-    assert [it.session_id for it in hand.client.inbox()] == [session_id] * asked, f"after {after}"
+    assert [it.session_id for it in stepper.client.inbox()] == [session_id] * asked, f"after {after}"
 
 
 @pytest.fixture
-def opening(hand: ByHand) -> Callable[[str], object]:
+def opening(stepper: Stepper) -> Callable[[str], object]:
     """Open a session under an id, due for a check soon."""
-    opener = replace(hand.client._installation.sessions._opener, grace_ms=0)
+    opener = replace(stepper.client._installation.sessions._opener, grace_ms=0)
     people = [Participant(participant_id=name) for name in ("ann", "bob")]
 
     def opened(session_id: str) -> object:
@@ -102,13 +102,13 @@ def opening(hand: ByHand) -> Callable[[str], object]:
     return opened
 
 
-def lost(hand: ByHand) -> str:
+def lost(stepper: Stepper) -> str:
     """The id of a session that is archived, and of which Redis has nothing but entries in its indexes: a person was asked."""
-    job = hand.open("ann", "ben", turns=4, agents={"ann": "echo", "ben": "human"})
-    assert [hand.turn(job, number) for number in (1, 2)] == ["committed", "parked"]
-    client = hand.client._installation.sessions.connections.redis
+    job = stepper.open("ann", "ben", turns=4, agents={"ann": "echo", "ben": "human"})
+    assert [stepper.turn(job, number) for number in (1, 2)] == ["committed", "parked"]
+    client = stepper.client._installation.sessions.connections.redis
     client.hset(session_key(job.id, "session"), "opened_ms", LONG_AGO_MS)
-    archive_now(hand, job)
+    archive_now(stepper, job)
     client.delete(*client.scan_iter(f"symposia:{{{job.id}}}:*"))
     left_behind(client, job.id)
     return job.id
@@ -126,33 +126,33 @@ def pace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("known", ["a new id", "an id of a session that has expired"])
 @pytest.mark.long
 def test_concurrent_open_keeps_the_session(
-    hand: ByHand, opening: Callable[[str], object], known: str
+    stepper: Stepper, opening: Callable[[str], object], known: str
 ) -> None:
-    client = hand.client._installation.sessions.connections.redis
-    for sent, moment in each_moment(client, lambda: everybody_looks(hand)):
+    client = stepper.client._installation.sessions.connections.redis
+    for sent, moment in each_moment(client, lambda: everybody_looks(stepper)):
         session_id = new_id()
         if known != "a new id":
             left_behind(client, session_id)
         with moment:
             opening(session_id)
-        assert_looked_after(hand, session_id, asked=False, after=sent)
+        assert_looked_after(stepper, session_id, asked=False, after=sent)
 
 
 @pytest.mark.usefixtures("pace")
 @pytest.mark.long
-def test_concurrent_restore_keeps_the_session(hand: ByHand) -> None:
+def test_concurrent_restore_keeps_the_session(stepper: Stepper) -> None:
     for sent, moment in each_moment(
-        hand.client._installation.sessions.connections.redis, lambda: everybody_looks(hand)
+        stepper.client._installation.sessions.connections.redis, lambda: everybody_looks(stepper)
     ):
-        session_id = lost(hand)
+        session_id = lost(stepper)
         with moment:
-            hand.client.restore(session_id)
-        assert_looked_after(hand, session_id, asked=True, after=sent)
+            stepper.client.restore(session_id)
+        assert_looked_after(stepper, session_id, asked=True, after=sent)
 
 
-LOOKERS: dict[str, Callable[[ByHand, Client], object]] = {
-    "the sweep": lambda hand, _: sweep(hand.runtime),
-    "the archiver": lambda hand, _: hand.runtime.ports.archiver.archive_due(),  # type: ignore[union-attr]
+LOOKERS: dict[str, Callable[[Stepper, Client], object]] = {
+    "the sweep": lambda stepper, _: sweep(stepper.runtime),
+    "the archiver": lambda stepper, _: stepper.runtime.ports.archiver.archive_due(),  # type: ignore[union-attr]
     "a listing": lambda _, other: list(other.each_job()),
     "a reader of the inbox": lambda _, other: other.inbox(),
 }
@@ -163,40 +163,42 @@ LOOKERS: dict[str, Callable[[ByHand, Client], object]] = {
 @pytest.mark.parametrize("how", ["opened", "restored"])
 @pytest.mark.long
 def test_session_survives_a_concurrent_lookup(
-    hand: ByHand, opening: Callable[[str], object], looker: str, how: str
+    stepper: Stepper, opening: Callable[[str], object], looker: str, how: str
 ) -> None:
     """Everything happens between two commands of the reading client."""
-    other = Client(hand.client.settings, app=Celery(broker=hand.client.redis_url, set_as_current=False))
+    other = Client(stepper.client.settings, app=Celery(broker=stepper.client.redis_url, set_as_current=False))
     client = (
         other._installation.sessions.connections.redis
         if looker.startswith("a ")
-        else hand.runtime.store.client
+        else stepper.runtime.store.client
     )
     now: list[str] = []
-    happens = {"opened": lambda: opening(now[-1]), "restored": lambda: hand.client.restore(now[-1])}
+    happens = {"opened": lambda: opening(now[-1]), "restored": lambda: stepper.client.restore(now[-1])}
     for sent, moment in each_moment(client, happens[how]):
-        now.append(lost(hand) if how == "restored" else new_id())
+        now.append(lost(stepper) if how == "restored" else new_id())
         left_behind(client, now[-1])
         with moment:
-            LOOKERS[looker](hand, other)
+            LOOKERS[looker](stepper, other)
         if len(sent) >= len(now):  # else nothing has happened
-            assert_looked_after(hand, now[-1], asked=how == "restored", after=sent)
+            assert_looked_after(stepper, now[-1], asked=how == "restored", after=sent)
 
 
-def test_restored_session_keeps_its_place_in_the_list(hand: ByHand) -> None:
-    old = spoken(hand)
-    archive_now(hand, old)
-    hand.runtime.store.client.flushall()
-    new = spoken(hand)
-    hand.client.restore(old.id)
-    assert [job.id for job in hand.client.jobs()] == [new.id, old.id]
+def test_restored_session_keeps_its_place_in_the_list(stepper: Stepper) -> None:
+    old = spoken(stepper)
+    archive_now(stepper, old)
+    stepper.runtime.store.client.flushall()
+    new = spoken(stepper)
+    stepper.client.restore(old.id)
+    assert [job.id for job in stepper.client.jobs()] == [new.id, old.id]
 
 
-def test_missing_session_is_dropped_after_an_hour(hand: ByHand) -> None:
-    client, (lost, opening) = hand.client._installation.sessions.connections.redis, (new_id(), new_id())
+def test_missing_session_is_dropped_after_an_hour(stepper: Stepper) -> None:
+    client, (lost, opening) = stepper.client._installation.sessions.connections.redis, (new_id(), new_id())
     left_behind(client, lost)
-    hand.client._installation.sessions.connections.index.add_session(opening, look_in_ms=0, archive_in_ms=0)
-    everybody_looks(hand)
+    stepper.client._installation.sessions.connections.index.add_session(
+        opening, look_in_ms=0, archive_in_ms=0
+    )
+    everybody_looks(stepper)
     for index in (SESSIONS, DUE, ARCHIVE_QUEUE):
         assert client.zscore(index, lost) is None
         assert client.zscore(index, opening) is not None

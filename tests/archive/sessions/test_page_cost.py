@@ -80,5 +80,5 @@ def test_page_of_a_dialog_costs_the_same_anywhere(tmp_path: Path) -> None:
         archive.writer.write(replace(page, dialog=words), None)  # type: ignore[arg-type]
         read = partial(archive.reader.newest_page, page.session_id, "dialog", count=10)
         newest = steps(archive, read)
-        for place in (1_000, 20):
-            assert steps(archive, partial(read, before=words[place][0])) <= 2 * newest + 10 * EVERY
+        for position in (1_000, 20):
+            assert steps(archive, partial(read, before=words[position][0])) <= 2 * newest + 10 * EVERY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sessions.archived_by_hand import archive_now
+from sessions.archiving_stepper import archive_now
 from symposia.state.redis.keys import ARCHIVE_QUEUE
 from symposia.state.redis.readers import StreamReader
 from symposia.tasks.runtime.archiving import SELDOM_MS, WAITING_MS
@@ -14,30 +14,30 @@ PEOPLE = {"ann": "human", "bob": "human"}
 pytestmark = pytest.mark.leaves_keys
 
 
-def next_check_in_ms(hand, job):
-    client = hand.runtime.store.client
-    return client.zscore(ARCHIVE_QUEUE, job.id) - hand.runtime.index.now_ms()
+def next_check_in_ms(stepper, job):
+    client = stepper.runtime.store.client
+    return client.zscore(ARCHIVE_QUEUE, job.id) - stepper.runtime.index.now_ms()
 
 
 @pytest.fixture
-def parked(hand):
+def parked(stepper):
     """An archived session whose turn waits for a person."""
-    job = hand.open(*PEOPLE, turns=4, agents=PEOPLE)
-    assert hand.turn(job, 1) == "parked"
-    archive_now(hand, job)
+    job = stepper.open(*PEOPLE, turns=4, agents=PEOPLE)
+    assert stepper.turn(job, 1) == "parked"
+    archive_now(stepper, job)
     return job
 
 
-def test_waiting_sessions_are_checked_once_an_hour(hand, parked):
-    assert next_check_in_ms(hand, parked) > WAITING_MS - 60_000
-    archive_now(hand, parked)
-    assert next_check_in_ms(hand, parked) > WAITING_MS - 60_000, "nothing has changed"
+def test_waiting_sessions_are_checked_once_an_hour(stepper, parked):
+    assert next_check_in_ms(stepper, parked) > WAITING_MS - 60_000
+    archive_now(stepper, parked)
+    assert next_check_in_ms(stepper, parked) > WAITING_MS - 60_000, "nothing has changed"
 
 
-def test_other_sessions_are_checked_every_minute(hand):
-    job = hand.open(*PEOPLE, turns=4, agents=PEOPLE)
-    archive_now(hand, job)
-    assert next_check_in_ms(hand, job) <= SELDOM_MS
+def test_other_sessions_are_checked_every_minute(stepper):
+    job = stepper.open(*PEOPLE, turns=4, agents=PEOPLE)
+    archive_now(stepper, job)
+    assert next_check_in_ms(stepper, job) <= SELDOM_MS
 
 
 @pytest.mark.parametrize(
@@ -52,16 +52,16 @@ def test_other_sessions_are_checked_every_minute(hand):
     ],
     ids=["reply", "post", "steer", "suspend", "stop", "cancel"],
 )
-def test_changed_sessions_are_archived_at_once(hand, parked, change):
+def test_changed_sessions_are_archived_at_once(stepper, parked, change):
     change(parked)
-    hand.runtime.ports.archiver.archive_due()
-    live = StreamReader(hand.runtime.store.client).all(parked.id, "journal")
-    assert list(hand.client.archive.reader.entries(parked.id, "journal")) == list(live)
+    stepper.runtime.ports.archiver.archive_due()
+    live = StreamReader(stepper.runtime.store.client).all(parked.id, "journal")
+    assert list(stepper.client.archive.reader.entries(parked.id, "journal")) == list(live)
 
 
-def test_resumed_sessions_are_archived_at_once(hand, parked):
+def test_resumed_sessions_are_archived_at_once(stepper, parked):
     parked.suspend()
-    hand.runtime.ports.archiver.archive_due()
-    assert next_check_in_ms(hand, parked) > WAITING_MS - 60_000
+    stepper.runtime.ports.archiver.archive_due()
+    assert next_check_in_ms(stepper, parked) > WAITING_MS - 60_000
     parked.resume()
-    assert next_check_in_ms(hand, parked) <= 0
+    assert next_check_in_ms(stepper, parked) <= 0

@@ -44,9 +44,9 @@ def archiving(folder: Path, redis_url: str, **more: str) -> Terminal:
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Terminal, Redis]]:
+def terminal_and_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Terminal, Redis]]:
     """A terminal, a worker that archives into a SQLite file, and their Redis."""
-    folder = tmp_path_factory.mktemp("office")
+    folder = tmp_path_factory.mktemp("archive")
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
         terminal = archiving(folder, server.url)
         worker = LiveWorker("w1", folder, terminal.environment, app="symposia.workers", concurrency=4)
@@ -57,9 +57,9 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Terminal,
         terminal.close()
 
 
-def ran(office: tuple[Terminal, Redis]) -> str:
+def ran(terminal_and_redis: tuple[Terminal, Redis]) -> str:
     """The id of a session that has ended and whose live keys may expire."""
-    terminal, client = office
+    terminal, client = terminal_and_redis
     said = terminal.call("run", "pair.yaml", "--json")
     assert said.code == 0, said
     session_id = terminal.call("list", "--json", "--limit", "1").json()[0]["id"]
@@ -70,10 +70,10 @@ def ran(office: tuple[Terminal, Redis]) -> str:
 
 @pytest.mark.long
 def test_archived_session_is_readable_without_redis(
-    office: tuple[Terminal, Redis],
+    terminal_and_redis: tuple[Terminal, Redis],
 ) -> None:
-    terminal, client = office
-    session_id = ran(office)
+    terminal, client = terminal_and_redis
+    session_id = ran(terminal_and_redis)
     commands = (
         ["show", session_id, "--json"],
         ["export", session_id],
@@ -96,9 +96,11 @@ def test_archived_session_is_readable_without_redis(
 
 
 @pytest.mark.long
-def test_archived_sessions_are_read_without_redis(office: tuple[Terminal, Redis], tmp_path: Path) -> None:
-    terminal, _ = office
-    session_id = ran(office)
+def test_archived_sessions_are_read_without_redis(
+    terminal_and_redis: tuple[Terminal, Redis], tmp_path: Path
+) -> None:
+    terminal, _ = terminal_and_redis
+    session_id = ran(terminal_and_redis)
     commands = (
         *(["show", session_id[:8], "--json"], ["watch", session_id]),
         *(["export", session_id], ["graph", session_id]),
@@ -115,9 +117,9 @@ def test_archived_sessions_are_read_without_redis(office: tuple[Terminal, Redis]
     lonely.close()
 
 
-def test_old_sessions_are_pruned_after_a_rehearsal(office: tuple[Terminal, Redis]) -> None:
-    terminal, client = office
-    ran(office)
+def test_old_sessions_are_pruned_after_a_rehearsal(terminal_and_redis: tuple[Terminal, Redis]) -> None:
+    terminal, client = terminal_and_redis
+    ran(terminal_and_redis)
     client.flushall()
     assert terminal.call("prune", "--older-than", "1h", "--json").json()["sessions"] == 0
     said = terminal.call("prune", "--older-than", "soon")

@@ -85,7 +85,7 @@ def test_only_changed_files_are_reviewed(worked: Terminal, project):
     git("commit", "-qm", "old")
     (project / "new.py").write_text(WASTEFUL)
     said = worked.call("review", str(project), "--since", "HEAD", "--json")
-    assert {place[0] for place in found(said)} == {"new.py"}
+    assert {finding[0] for finding in found(said)} == {"new.py"}
 
 
 @pytest.mark.long

@@ -82,8 +82,8 @@ def leave_waiting(data_dir: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkspaceCommands]:
-    folder = tmp_path_factory.mktemp("office")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkspaceCommands]:
+    folder = tmp_path_factory.mktemp("workspace")
     (folder / "agents.toml").write_text(AGENTS)
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
         settings = {
@@ -103,34 +103,34 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkspaceComman
         terminal.close()
 
 
-def test_task_runs_from_request_to_end(office: WorkspaceCommands) -> None:
-    task, conversation = office.task()
-    listed = office.call("task", "list", "--as", "ben", "--json").json()
+def test_task_runs_from_request_to_end(commands: WorkspaceCommands) -> None:
+    task, conversation = commands.task()
+    listed = commands.call("task", "list", "--as", "ben", "--json").json()
     assert listed["tasks"][0]["id"] == task
-    sent = office.call("conversation", "send", conversation, "Blue?", "--as", "ann", "--json").json()
-    office.call("conversation", "send", conversation, "Yes.", "--as", "ben", "--reply-to", sent["id"])
-    said = office.call("conversation", "history", conversation, "--as", "ben")
+    sent = commands.call("conversation", "send", conversation, "Blue?", "--as", "ann", "--json").json()
+    commands.call("conversation", "send", conversation, "Yes.", "--as", "ben", "--reply-to", sent["id"])
+    said = commands.call("conversation", "history", conversation, "--as", "ben")
     assert said.out == "   1 ann: Blue?\n   2 ben: Yes.\n"
-    (summary,) = office.call("conversation", "list", "--as", "ann", "--task", task, "--json").json()[
+    (summary,) = commands.call("conversation", "list", "--as", "ann", "--task", task, "--json").json()[
         "conversations"
     ]
     assert (summary["unreadCount"], summary["lastMessagePreview"]) == (1, "Yes.")
     assert (
-        "1 unread  The door: Yes." in office.call("conversation", "list", "--as", "ann", "--task", task).out
+        "1 unread  The door: Yes." in commands.call("conversation", "list", "--as", "ann", "--task", task).out
     )
-    assert office.call("conversation", "read", conversation, "--as", "ann").out == "0 unread messages.\n"
-    assert office.call("task", "add", task, "cyd", "--as", "chair").code == 0
-    added = office.call("conversation", "add", conversation, "cyd", "--as", "chair", "--json").json()
+    assert commands.call("conversation", "read", conversation, "--as", "ann").out == "0 unread messages.\n"
+    assert commands.call("task", "add", task, "cyd", "--as", "chair").code == 0
+    added = commands.call("conversation", "add", conversation, "cyd", "--as", "chair", "--json").json()
     assert added["participants"] == ["ann", "ben", "cyd"]
-    assert office.call("conversation", "remove", conversation, "cyd", "--as", "chair").code == 0
-    other = office.call("conversation", "create", task, "--as", "chair", "--with", "ann", "--json").json()
-    assert "archived" in office.call("conversation", "archive", other["id"], "--as", "chair").out
-    assert "archived" not in office.call("conversation", "unarchive", other["id"], "--as", "chair").out
-    assert_listing_and_update(office, other["id"])
-    assert office.call("task", "remove", task, "cyd", "--as", "chair").code == 0
-    assert office.call("task", "leave", task, "--as", "ben").code == 0
-    assert " closed " in office.call("task", "close", task, "--as", "chair").out
-    shown = office.call("conversation", "show", conversation, "--as", "ann", "--json").json()
+    assert commands.call("conversation", "remove", conversation, "cyd", "--as", "chair").code == 0
+    other = commands.call("conversation", "create", task, "--as", "chair", "--with", "ann", "--json").json()
+    assert "archived" in commands.call("conversation", "archive", other["id"], "--as", "chair").out
+    assert "archived" not in commands.call("conversation", "unarchive", other["id"], "--as", "chair").out
+    assert_listing_and_update(commands, other["id"])
+    assert commands.call("task", "remove", task, "cyd", "--as", "chair").code == 0
+    assert commands.call("task", "leave", task, "--as", "ben").code == 0
+    assert " closed " in commands.call("task", "close", task, "--as", "chair").out
+    shown = commands.call("conversation", "show", conversation, "--as", "ann", "--json").json()
     assert (shown["dialogStatus"], shown["participants"], "archivedAt" in shown) == (
         "completed",
         ["ann"],
@@ -138,14 +138,14 @@ def test_task_runs_from_request_to_end(office: WorkspaceCommands) -> None:
     )
 
 
-def assert_listing_and_update(office: WorkspaceCommands, conversation: str) -> None:
+def assert_listing_and_update(commands: WorkspaceCommands, conversation: str) -> None:
     """A conversation of ann is renamed and tagged; archived, it is listed only on request."""
 
     def call(command: str, *options: str) -> Said:
-        return office.call("conversation", command, conversation, "--as", "chair", *options)
+        return commands.call("conversation", command, conversation, "--as", "chair", *options)
 
     def listed(*options: str) -> dict[str, dict[str, object]]:
-        page = office.call("conversation", "list", "--as", "ann", "--json", *options).json()
+        page = commands.call("conversation", "list", "--as", "ann", "--json", *options).json()
         return {it["id"]: it for it in page["conversations"]}
 
     changed = call("update", "--name", "The roof", "--tag", "kind=roof", "--tag", "a=b=c", "--json").json()
@@ -165,12 +165,12 @@ def assert_listing_and_update(office: WorkspaceCommands, conversation: str) -> N
     call("archive")
     assert conversation not in listed()
     assert "archivedAt" in listed("--archived")[conversation]
-    lines = office.call("conversation", "list", "--as", "ann", "--archived").out.splitlines()
+    lines = commands.call("conversation", "list", "--as", "ann", "--archived").out.splitlines()
     assert next(it for it in lines if it.startswith(conversation)).endswith("The roof (archived)")
 
 
-def test_forbidden_call_is_refused_in_one_line(office: WorkspaceCommands) -> None:
-    task, conversation = office.task()
+def test_forbidden_call_is_refused_in_one_line(commands: WorkspaceCommands) -> None:
+    task, conversation = commands.task()
     for command, code, said in (
         (
             ("task", "close", task, "--as", "ann"),
@@ -195,16 +195,16 @@ def test_forbidden_call_is_refused_in_one_line(office: WorkspaceCommands) -> Non
             "app: must have a valid task-manager",
         ),
     ):
-        ended = office.call(*command)
+        ended = commands.call(*command)
         assert (ended.code, said in ended.err, ended.err.count("\n")) == (code, True, 1), (command, ended)
 
 
-def test_slow_agent_may_approve(office: WorkspaceCommands) -> None:
-    assert office.call("task", "request", "slow", "--as", "ann").code == 0
+def test_slow_agent_may_approve(commands: WorkspaceCommands) -> None:
+    assert commands.call("task", "request", "slow", "--as", "ann").code == 0
 
 
-def test_without_an_archive_there_are_no_tasks(office: WorkspaceCommands) -> None:
-    bare = Terminal(office.folder, {**office.terminal.settings, "archive": "false"})
+def test_without_an_archive_there_are_no_tasks(commands: WorkspaceCommands) -> None:
+    bare = Terminal(commands.folder, {**commands.terminal.settings, "archive": "false"})
     said = bare.call("task", "list", "--as", "ann")
     assert said.code == ExitCode.MISSING
     assert said.err == (
@@ -212,50 +212,50 @@ def test_without_an_archive_there_are_no_tasks(office: WorkspaceCommands) -> Non
     )
 
 
-def test_notifications_continue_after_the_cursor(office: WorkspaceCommands) -> None:
-    task, conversation = office.task()
-    told = office.call("conversation", "notices", "--as", "ben", "--limit", "100", "--json").json()
+def test_notifications_continue_after_the_cursor(commands: WorkspaceCommands) -> None:
+    task, conversation = commands.task()
+    told = commands.call("conversation", "notices", "--as", "ben", "--limit", "100", "--json").json()
     mine = [it for it in told if it["taskId"] == task]
     assert [(it["kind"], it.get("conversationId")) for it in mine] == [
         ("task.created", None),
         ("conversation.created", conversation),
     ]
-    office.call("conversation", "archive", conversation, "--as", "chair")
-    after = office.call("conversation", "notices", "--as", "ben", "--after", told[-1]["cursor"])
+    commands.call("conversation", "archive", conversation, "--as", "chair")
+    after = commands.call("conversation", "notices", "--as", "ben", "--after", told[-1]["cursor"])
     assert after.out.endswith(f"conversation.archived  {conversation}\n")
     assert after.out.count("\n") == 1
 
 
-def test_session_messages_reach_the_conversation(office: WorkspaceCommands) -> None:
-    task, conversation = office.task()
-    (office.folder / "pair.yaml").write_text(PAIR.replace("CONVERSATION", conversation))
-    ended = office.call("run", "pair.yaml", "--json")
+def test_session_messages_reach_the_conversation(commands: WorkspaceCommands) -> None:
+    task, conversation = commands.task()
+    (commands.folder / "pair.yaml").write_text(PAIR.replace("CONVERSATION", conversation))
+    ended = commands.call("run", "pair.yaml", "--json")
     assert ended.code == 0, ended
 
     def history() -> list[str]:
-        page = office.call("conversation", "history", conversation, "--as", "ben", "--json").json()
+        page = commands.call("conversation", "history", conversation, "--as", "ben", "--json").json()
         return [it["sender"] for it in page["messages"]]
 
     until(lambda: len(history()) == 2, timeout_s=40, what="the conversation has it")
     assert history() == ["ann", "ben"]
-    exported = office.call("export", office.call("list", "--json", "--limit", "1").json()[0]["id"]).json()
+    exported = commands.call("export", commands.call("list", "--json", "--limit", "1").json()[0]["id"]).json()
     assert exported["dialog"]["thread_id"] == task
 
 
-def test_session_of_a_non_member_is_refused(office: WorkspaceCommands) -> None:
-    _, conversation = office.task()
-    office.call("conversation", "remove", conversation, "ben", "--as", "chair")
-    (office.folder / "refused.yaml").write_text(PAIR.replace("CONVERSATION", conversation))
-    ended = office.call("submit", "refused.yaml")
+def test_session_of_a_non_member_is_refused(commands: WorkspaceCommands) -> None:
+    _, conversation = commands.task()
+    commands.call("conversation", "remove", conversation, "ben", "--as", "chair")
+    (commands.folder / "refused.yaml").write_text(PAIR.replace("CONVERSATION", conversation))
+    ended = commands.call("submit", "refused.yaml")
     assert (ended.code, f"'ben' is not a member of '{conversation}'" in ended.err) == (
         ExitCode.NOT_FOUND,
         True,
     )
 
 
-def test_worker_fails_abandoned_requests_at_start(office: WorkspaceCommands) -> None:
+def test_worker_fails_abandoned_requests_at_start(commands: WorkspaceCommands) -> None:
     def status() -> str:
-        (task,) = office.call("task", "list", "--as", "zoe", "--json").json()["tasks"]
+        (task,) = commands.call("task", "list", "--as", "zoe", "--json").json()["tasks"]
         return task["status"]
 
     until(lambda: status() == "failed", timeout_s=40, what="it has failed")

@@ -20,7 +20,7 @@ from processes.gone import command_of
 from processes.terminal import Running, Terminal
 from review_tools.schedules import PANEL
 from servers.browser import Tab, own_browser, own_tab
-from servers.dashboard_place import AGENTS, CREDENTIALS
+from servers.dashboard import AGENTS, CREDENTIALS
 from servers.model_stub import StubModel
 from servers.ports import own_port
 from symposia.client import Client
@@ -128,7 +128,7 @@ def listening_ports(pids: set[int]) -> set[int]:
     return found
 
 
-class Stage:
+class GatedSessions:
     """Submits sessions whose agents wait for a gate."""
 
     def __init__(self, services: Services) -> None:
@@ -227,11 +227,11 @@ def pictures(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stage(services: Services) -> Iterator[Stage]:
+def gated_sessions(services: Services) -> Iterator[GatedSessions]:
     """Submits sessions whose agents wait for a gate, which is open after the test."""
-    stage = Stage(services)
-    yield stage
-    stage.open_gate()
+    gated_sessions = GatedSessions(services)
+    yield gated_sessions
+    gated_sessions.open_gate()
 
 
 @pytest.fixture

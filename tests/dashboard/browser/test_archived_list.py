@@ -78,7 +78,7 @@ def titles(page: Page) -> list[str]:
     return rows(page).locator(".collab-title").all_inner_texts()
 
 
-def test_archived_sessions_are_listed_paged_and_opened(stage, archived, session_list):
+def test_archived_sessions_are_listed_paged_and_opened(gated_sessions, archived, session_list):
     page, more = session_list, session_list.get_by_role("button", name="Show more")
     expect(rows(page)).to_have_count(PAGE)
     expect(page.locator("#archived")).to_contain_text("Archived, by the time of opening")
@@ -91,12 +91,12 @@ def test_archived_sessions_are_listed_paged_and_opened(stage, archived, session_
     expect(more).to_be_hidden()
     expect(page.locator(".archived-title")).to_have_count(1)
 
-    stage.title = f"{TITLE}, again"
-    running = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+    gated_sessions.title = f"{TITLE}, again"
+    running = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     expect(page.locator("#rows tr")).to_have_count(1)
     expect(page.locator(f"#row-{running.id}")).to_contain_text("ann (speaking)")
     expect(rows(page)).to_have_count(OLD + 1)
-    stage.open_gate()
+    gated_sessions.open_gate()
 
     opened = page.locator(f"#row-{archived.id}")
     expect(opened).to_contain_text("archived")

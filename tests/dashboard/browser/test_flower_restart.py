@@ -19,8 +19,8 @@ WORDS = {"stream": "Live", "polling": "Live, once a second"}
 
 
 @pytest.fixture
-def submit(stage) -> Callable[[int], CollabJob]:
-    return lambda turns: stage.submit(
+def submit(gated_sessions) -> Callable[[int], CollabJob]:
+    return lambda turns: gated_sessions.submit(
         "round_robin", {"ann": "stepped", "bob": "stepped"}, stop=MaxTurns(turns)
     )
 
@@ -53,20 +53,20 @@ def turns_of(listed: Page, job: CollabJob) -> Locator:
     return listed.locator(f"#row-{job.id} td[data-label=Turns]")
 
 
-def test_open_pages_resume_after_a_restart(services, stage, submit, open_page, words):
+def test_open_pages_resume_after_a_restart(services, gated_sessions, submit, open_page, words):
     job = submit(TURNS)
     listed, page = open_page("/collabs"), open_page(f"/collabs/{job.id}")
     page.locator("#events-details summary").click()
     texts = page.locator("#messages .message-text")
-    stage.step(1)
-    stage.step(2)
+    gated_sessions.step(1)
+    gated_sessions.step(2)
     expect(texts).to_have_count(2)
     expect(turns_of(listed, job)).to_have_text("2")
 
     services.kill_flower()
     for shown in (listed, page):
         expect(shown.locator("#live-status")).to_contain_text("Connection lost")
-    stage.step(3)
+    gated_sessions.step(3)
     until(lambda: len(list(job.messages())) == 3, what="a turn ends while Flower is down")
     unseen = submit(1)
     for shown in (listed, page):
@@ -78,7 +78,7 @@ def test_open_pages_resume_after_a_restart(services, stage, submit, open_page, w
     page.get_by_label("Message to the session").fill("Go on.")
     page.get_by_role("button", name="Post").click()
     expect(page.locator("#action-status")).to_have_text("post: done")
-    stage.open_gate()
+    gated_sessions.open_gate()
     result_of(job)
     expect(page.locator("#status")).to_have_text("completed")
     expect(listed.locator(f"#row-{job.id}")).to_contain_text("completed")
@@ -89,18 +89,18 @@ def test_open_pages_resume_after_a_restart(services, stage, submit, open_page, w
     assert listed.locator(f"#row-{job.id}").count() == 1
 
 
-def test_resumed_page_equals_a_fresh_one(services, stage, submit, open_page):
+def test_resumed_page_equals_a_fresh_one(services, gated_sessions, submit, open_page):
     job = submit(TURNS)
     page = open_page(f"/collabs/{job.id}")
     page.locator("#events-details summary").click()
-    stage.step(1)
-    stage.step(2)
+    gated_sessions.step(1)
+    gated_sessions.step(2)
     expect(page.locator("#turns tr")).to_have_count(3)
     services.kill_flower()
-    stage.step(3)
-    stage.step(4)
+    gated_sessions.step(3)
+    gated_sessions.step(4)
     until(lambda: len(list(job.messages())) == 4, what="turns end while Flower is down")
-    stage.open_gate()
+    gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
 
     fresh = page.context.new_page()

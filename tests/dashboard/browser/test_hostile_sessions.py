@@ -88,17 +88,17 @@ def test_texts_of_a_failed_session_stay_text(submit, open_tab):
     expect(row).to_be_visible()
 
 
-def test_live_output_stays_text(services, stage, open_tab):
+def test_live_output_stays_text(services, gated_sessions, open_tab):
     pause = threading.Event()
     answer = completion(f"{TEXT} the end", pause=pause, pause_after=len(TEXT.split(" ")))
     services.model.answers(answer)
-    agents, parameters = {"bob": "gated", "ann": "model"}, {"gate": str(stage.gate), "gate_turn": 1}
-    job = stage.submit("round_robin", agents, stop=MaxTurns(2), parameters=parameters)
+    agents, parameters = {"bob": "gated", "ann": "model"}, {"gate": str(gated_sessions.gate), "gate_turn": 1}
+    job = gated_sessions.submit("round_robin", agents, stop=MaxTurns(2), parameters=parameters)
     tab = open_tab(f"/collabs/{job.id}")
     page = tab.page
     try:
         expect(page.locator("#live-status")).to_have_text("Live")
-        stage.open_gate()
+        gated_sessions.open_gate()
         expect(page.locator("#drafts .draft-text")).to_have_text(SHOWN)
         assert tab.unsafe_parts() == []
     finally:

@@ -62,12 +62,12 @@ def tab_to(page: Page, name: str) -> None:
     raise AssertionError(f"Tab does not reach {name}")
 
 
-@pytest.mark.parametrize("place", ["list", "session"])
-def test_tab_reaches_every_control(stage, open_tab, place):
-    job = stage.submit("round_robin", {"ann": "human", "bob": "say"}, stop=MaxTurns(2))
-    path = "/collabs" if place == "list" else f"/collabs/{job.id}"
+@pytest.mark.parametrize("view", ["list", "session"])
+def test_tab_reaches_every_control(gated_sessions, open_tab, view):
+    job = gated_sessions.submit("round_robin", {"ann": "human", "bob": "say"}, stop=MaxTurns(2))
+    path = "/collabs" if view == "list" else f"/collabs/{job.id}"
     page = open_tab(path, reduced_motion="reduce").page
-    if place == "list":
+    if view == "list":
         expect(page.locator(f"#row-{job.id}")).to_contain_text("ann")
         # The archive has been read: it has a page at most.
         expect(page.locator("#more")).to_be_hidden()
@@ -79,8 +79,8 @@ def test_tab_reaches_every_control(stage, open_tab, place):
     job.cancel()
 
 
-def test_session_is_controlled_by_keyboard(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "human"}, stop=MaxTurns(4))
+def test_session_is_controlled_by_keyboard(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "human"}, stop=MaxTurns(4))
     page = open_tab(f"/collabs/{job.id}").page
     status, done = page.locator("#status"), page.locator("#action-status")
     tab_to(page, "Suspend")
@@ -93,7 +93,7 @@ def test_session_is_controlled_by_keyboard(stage, open_tab):
     expect(status).to_have_text("active")
     expect(page.get_by_role("button", name="Suspend")).to_be_focused()
 
-    stage.open_gate()
+    gated_sessions.open_gate()
     answer = page.get_by_label(re.compile("^Turn 2"))
     expect(answer).to_be_visible()
     expect(page.get_by_role("button", name="Suspend")).to_be_focused()
@@ -122,8 +122,8 @@ def test_session_is_controlled_by_keyboard(stage, open_tab):
     expect(done).to_be_focused()
 
 
-def test_list_is_controlled_by_keyboard(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_list_is_controlled_by_keyboard(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab("/collabs").page
     row = page.locator(f"#row-{job.id}")
     expect(row).to_contain_text("ann (speaking)")
@@ -137,22 +137,22 @@ def test_list_is_controlled_by_keyboard(stage, open_tab):
 
     link = row.get_by_role("link")
     link.focus()
-    stage.open_gate()
+    gated_sessions.open_gate()
     expect(row).to_contain_text("completed")
     expect(link).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_have_text("completed")
 
 
-def test_focus_stays_in_the_list_when_a_session_leaves_the_filter(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_focus_stays_in_the_list_when_a_session_leaves_the_filter(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab("/collabs").page
     page.get_by_role("combobox", name="Status").select_option("active")
-    page.get_by_label("Search").fill(stage.title)
+    page.get_by_label("Search").fill(gated_sessions.title)
     rows = page.locator("#rows tr")
     expect(rows).to_have_count(1)
     rows.get_by_role("link").focus()
-    stage.open_gate()
+    gated_sessions.open_gate()
     result_of(job)
     expect(rows).to_have_count(0)
     expect(page.get_by_role("region", name="Sessions")).to_be_focused()

@@ -22,10 +22,10 @@ LOOKS = {
 
 
 @pytest.fixture
-def waiting(stage):
+def waiting(gated_sessions):
     """A session that waits for an answer."""
-    stage.title = "A line above the door of the library"
-    job = stage.submit(
+    gated_sessions.title = "A line above the door of the library"
+    job = gated_sessions.submit(
         "round_robin",
         {"Cleo": "say", "Ben": "model", "Reviewer": "human"},
         stop=MaxTurns(6),

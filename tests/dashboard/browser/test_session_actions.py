@@ -13,8 +13,8 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 
-def test_escape_keeps_the_session_after_a_failure(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_escape_keeps_the_session_after_a_failure(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     tab = open_tab(f"/collabs/{job.id}")
     page = tab.page
     requests: list[str] = []
@@ -31,15 +31,15 @@ def test_escape_keeps_the_session_after_a_failure(stage, open_tab):
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
-    stage.open_gate()
+    gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
     assert len(requests) == 1
     assert all("503" in it for it in tab.errors)
     tab.errors.clear()
 
 
-def test_double_click_sends_one_request(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_double_click_sends_one_request(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab(f"/collabs/{job.id}").page
     requests: list[str] = []
     page.on("request", lambda it: requests.append(it.url) if it.method == "POST" else None)
@@ -55,21 +55,21 @@ def test_double_click_sends_one_request(stage, open_tab):
     assert [it.rpartition("/")[2] for it in requests] == ["suspend", "post"]
 
 
-def test_session_is_stopped_after_its_turn(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(4))
+def test_session_is_stopped_after_its_turn(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(4))
     page = open_tab(f"/collabs/{job.id}").page
     expect(page.locator("#now")).to_contain_text("ann (speaking)")
     page.get_by_role("button", name="Stop after this turn").click()
     expect(page.locator("#action-status")).to_have_text("stop: done")
     expect(page.locator("#reason")).to_have_text("stops after the turns in flight")
-    stage.open_gate()
+    gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
     expect(page.locator("#messages .message-text")).to_have_text(["ann speaks in turn 1"])
     expect(page.locator("#actions button")).to_have_count(0)
 
 
-def test_session_is_exported(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_session_is_exported(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab(f"/collabs/{job.id}").page
 
     def exported(form: str) -> str:
@@ -78,27 +78,27 @@ def test_session_is_exported(stage, open_tab):
         return started.value.path().read_text()
 
     running = json.loads(exported("json"))
-    stage.open_gate()
+    gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
     ended = json.loads(exported("json"))
     assert [len(it["dialog"].get("messages", ())) for it in (running, ended)] == [0, 2]
     assert "MAPSessionCompleted" in exported("map-events")
 
 
-def test_system_message_is_posted(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_system_message_is_posted(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab(f"/collabs/{job.id}").page
     page.get_by_label("Message to the session").fill("Be brief.")
     page.get_by_label("Role").select_option("system")
     page.get_by_role("button", name="Post").click()
     expect(page.get_by_label("Message to the session")).to_have_value("")
-    stage.open_gate()
+    gated_sessions.open_gate()
     posted = page.locator("#messages > li", has_text="Be brief.")
     expect(posted.locator(".message-name")).to_have_text("system")
 
 
-def test_message_that_was_changed_after_a_lost_answer_is_posted(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_message_that_was_changed_after_a_lost_answer_is_posted(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     tab = open_tab(f"/collabs/{job.id}")
     page = tab.page
     message, done = page.get_by_label("Message to the session"), page.locator("#action-status")
@@ -123,7 +123,7 @@ def test_message_that_was_changed_after_a_lost_answer_is_posted(stage, open_tab)
     message.fill("Third.")
     page.get_by_role("button", name="Post").click()
     expect(message).to_have_value("")
-    stage.open_gate()
+    gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
     posted = page.locator("#messages > li", has_text=re.compile("(First|Second|Third)[.]"))
     expect(posted.locator(".message-text")).to_have_text(["First.", "Second.", "Third."])
@@ -131,8 +131,10 @@ def test_message_that_was_changed_after_a_lost_answer_is_posted(stage, open_tab)
     tab.errors.clear()
 
 
-def test_one_of_two_questions_is_answered_by_a_choice(stage, open_tab):
-    job = stage.submit("broadcast", {"ann": "careful", "ben": "human"}, people=["ben"], stop=MaxTurns(2))
+def test_one_of_two_questions_is_answered_by_a_choice(gated_sessions, open_tab):
+    job = gated_sessions.submit(
+        "broadcast", {"ann": "careful", "ben": "human"}, people=["ben"], stop=MaxTurns(2)
+    )
     page = open_tab(f"/collabs/{job.id}").page
     forms = page.locator("#questions form")
     expect(forms).to_have_count(2)

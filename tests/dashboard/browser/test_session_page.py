@@ -20,8 +20,8 @@ def wait_for_changes(text: Locator, count: int) -> None:
         expect(text).not_to_have_text(text.inner_text())
 
 
-def test_links_keep_the_focus_while_a_turn_runs(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_links_keep_the_focus_while_a_turn_runs(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab(f"/collabs/{job.id}").page
     link = page.get_by_role("link", name="Celery task of turn 1, attempt 1", exact=True).last
     took = page.locator("#turns tr").first.locator("td").nth(4)
@@ -35,15 +35,15 @@ def test_links_keep_the_focus_while_a_turn_runs(stage, open_tab):
         change()
         expect(page.locator("#status")).to_have_text(status)
     expect(export).to_be_focused()
-    stage.open_gate()
+    gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
     expect(page.locator("#turns tr")).to_have_count(2)
     expect(page.locator("#turns")).to_contain_text("message")
     expect(export).to_be_focused()
 
 
-def test_page_loads_after_failures_of_each_request(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_page_loads_after_failures_of_each_request(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     tab = open_tab("/inbox")
     page = tab.page
     failed: list[str] = []
@@ -61,15 +61,15 @@ def test_page_loads_after_failures_of_each_request(stage, open_tab):
     page.goto(f"/collabs/{job.id}")
     expect(page.locator("#live-status")).to_have_text("Live")
     expect(page.locator("#now")).to_contain_text("ann")
-    stage.open_gate()
+    gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
     assert len(failed) == 3
     assert all("503" in it for it in tab.errors)
     tab.errors.clear()
 
 
-def test_page_works_without_the_dialog_memory(stage, open_tab):
-    job = stage.submit(
+def test_page_works_without_the_dialog_memory(gated_sessions, open_tab):
+    job = gated_sessions.submit(
         "round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2), user_id=7, room_id="room"
     )
     tab = open_tab("/inbox")
@@ -79,15 +79,15 @@ def test_page_works_without_the_dialog_memory(stage, open_tab):
     expect(page.locator("#live-status")).to_have_text("Live")
     expect(page.locator("#memory-note")).to_have_text("Not up to date: no connection")
     page.unroute("**/memory")
-    stage.open_gate()
+    gated_sessions.open_gate()
     expect(page.locator("#messages > li")).to_have_count(2)
     expect(page.locator("#memory-note")).to_have_text("Private values are masked.")
     assert all("503" in it for it in tab.errors)
     tab.errors.clear()
 
 
-def test_polling_page_shows_the_archived_session(services, stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_polling_page_shows_the_archived_session(services, gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     tab = open_tab("/inbox")
     page = tab.page
     page.route(f"**/api/collabs/{job.id}/stream*", lambda route: route.fulfill(status=204))
@@ -104,7 +104,7 @@ def test_polling_page_shows_the_archived_session(services, stage, open_tab):
     expect(page.locator("#live-status")).to_have_text("Live, once a second")
     is_down = True
     expect(page.locator("#live-status")).to_contain_text("Connection lost")
-    stage.open_gate()
+    gated_sessions.open_gate()
     result_of(job, timeout_s=60)
     services.expire(job)
     is_down = False
@@ -113,9 +113,9 @@ def test_polling_page_shows_the_archived_session(services, stage, open_tab):
     tab.errors.clear()
 
 
-def test_files_of_messages_are_downloaded(stage, open_tab):
+def test_files_of_messages_are_downloaded(gated_sessions, open_tab):
     file = Attachment.of("page.html", "<script>document.title = 'taken over'</script>")
-    job = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(1), attachments=[file])
+    job = gated_sessions.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(1), attachments=[file])
     result_of(job, timeout_s=60)
     page = open_tab(f"/collabs/{job.id}").page
     files = page.get_by_role("list", name="attachments")

@@ -39,23 +39,23 @@ RED = "rgb(180, 35, 24)"
 SPEAKERS = {"orchestrated": "coder"}
 
 
-def row(page: Page, stage):
-    return page.locator("#rows tr", has_text=stage.title)
+def row(page: Page, gated_sessions):
+    return page.locator("#rows tr", has_text=gated_sessions.title)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_session_appears_moves_and_is_archived(services, stage, open_tab, mode):
+def test_session_appears_moves_and_is_archived(services, gated_sessions, open_tab, mode):
     session_list = open_tab("/collabs").page
     expect(session_list.locator("#live-status")).to_have_text(re.compile("live", re.IGNORECASE))
-    job = stage.submit(mode, **MODES[mode])
-    expect(row(session_list, stage)).to_be_visible()
-    expect(row(session_list, stage)).to_contain_text(SPEAKERS.get(mode, "ann"))
+    job = gated_sessions.submit(mode, **MODES[mode])
+    expect(row(session_list, gated_sessions)).to_be_visible()
+    expect(row(session_list, gated_sessions)).to_contain_text(SPEAKERS.get(mode, "ann"))
 
-    row(session_list, stage).get_by_role("link", name=stage.title).click()
+    row(session_list, gated_sessions).get_by_role("link", name=gated_sessions.title).click()
     page = session_list
     expect(page.locator("#now")).to_contain_text(SPEAKERS.get(mode, "ann"))
     expect(page.locator("#open-turns")).to_contain_text("s")
-    stage.open_gate()
+    gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
     expect(page.locator("#messages li").last).to_be_visible()
     turns = result_of(job, timeout_s=60).turns
@@ -63,28 +63,28 @@ def test_session_appears_moves_and_is_archived(services, stage, open_tab, mode):
     assert page.locator("#messages > li").count() >= turns
 
     page.goto("/collabs")
-    expect(row(page, stage)).to_contain_text("completed")
+    expect(row(page, gated_sessions)).to_contain_text("completed")
     services.expire(job)
     page.goto(f"/collabs/{job.id}")
     expect(page.locator("#live-status")).to_contain_text("Archived")
     expect(page.locator("#messages")).to_contain_text(f"{SPEAKERS.get(mode, 'ann')} speaks in turn")
 
 
-def test_text_of_a_model_is_shown_while_it_is_produced(services, stage, open_tab):
+def test_text_of_a_model_is_shown_while_it_is_produced(services, gated_sessions, open_tab):
     pause = threading.Event()
     words = "one two three four five"
     services.model.answers(completion(words, pause=pause, pause_after=3))
     agents = {"bob": "gated", "ann": "model"}
-    job = stage.submit(
+    job = gated_sessions.submit(
         "round_robin",
         agents,
         stop=MaxTurns(2),
-        parameters={"gate": str(stage.gate), "gate_turn": 1},
+        parameters={"gate": str(gated_sessions.gate), "gate_turn": 1},
     )
     page = open_tab(f"/collabs/{job.id}").page
     try:
         expect(page.locator("#live-status")).to_have_text(re.compile("live", re.IGNORECASE))
-        stage.open_gate()
+        gated_sessions.open_gate()
         expect(page.locator("#drafts")).to_contain_text("one two three")
         expect(page.locator("#messages")).not_to_contain_text("one two three")
     finally:
@@ -93,22 +93,22 @@ def test_text_of_a_model_is_shown_while_it_is_produced(services, stage, open_tab
     expect(page.locator("#drafts")).not_to_contain_text("one")
 
 
-def test_session_is_suspended_and_resumed_by_keyboard(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_session_is_suspended_and_resumed_by_keyboard(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab(f"/collabs/{job.id}").page
     expect(page.locator("#now")).to_contain_text("ann")
     page.get_by_role("button", name="Suspend").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_have_text("suspended")
     expect(page.locator("#action-status")).to_have_text("suspend: done")
-    stage.open_gate()
+    gated_sessions.open_gate()
     page.get_by_role("button", name="Resume").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_have_text("completed")
 
 
-def test_session_is_cancelled_after_a_confirmation(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_session_is_cancelled_after_a_confirmation(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab(f"/collabs/{job.id}").page
     page.get_by_role("button", name="Cancel").click()
     page.keyboard.press("Escape")
@@ -123,8 +123,8 @@ def test_session_is_cancelled_after_a_confirmation(stage, open_tab):
     expect(page.locator("#reason")).to_contain_text("no longer needed")
 
 
-def test_question_is_answered_in_the_page(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "human", "bob": "say"}, stop=MaxTurns(2))
+def test_question_is_answered_in_the_page(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "human", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab(f"/collabs/{job.id}").page
     page.locator("#questions textarea").fill("Paint it **green**.")
     page.get_by_role("button", name="Answer").click()
@@ -132,24 +132,24 @@ def test_question_is_answered_in_the_page(stage, open_tab):
     expect(page.locator("#messages strong")).to_have_text("green")
 
 
-def test_message_is_posted(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+def test_message_is_posted(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab(f"/collabs/{job.id}").page
     page.get_by_label("Message to the session").fill("Mind the door.")
     page.get_by_role("button", name="Post").click()
     expect(page.locator("#action-status")).to_have_text("post: done")
-    stage.open_gate()
+    gated_sessions.open_gate()
     expect(page.locator("#messages")).to_contain_text("Mind the door.")
 
 
-def test_failed_turn_is_red_in_all_lists(stage, open_tab):
-    job = stage.submit("round_robin", {"ann": "blind", "bob": "say"}, stop=MaxTurns(2))
+def test_failed_turn_is_red_in_all_lists(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "blind", "bob": "say"}, stop=MaxTurns(2))
     result_of(job, timeout_s=60)
     page = open_tab(f"/collabs/{job.id}", color_scheme="light").page
     expect(page.locator("#timeline .tl-failed").first).to_have_css("fill", RED)
     expect(page.locator("#turns")).to_contain_text("failed")
     page.goto("/collabs")
-    expect(row(page, stage)).to_contain_text("cannot see")
+    expect(row(page, gated_sessions)).to_contain_text("cannot see")
     page.goto("/tasks")
     failed = page.locator("#tasks-table tr", has_text=job.id[:8]).filter(has_text="FAILURE")
     expect(failed.first).to_be_visible()

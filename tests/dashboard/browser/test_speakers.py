@@ -42,9 +42,9 @@ MODES: dict[str, tuple[dict[str, Any], str, list[tuple[str, int]]]] = {
 }
 
 
-def submit(stage, mode: str):
+def submit(gated_sessions, mode: str):
     options, names, _ = MODES[mode]
-    return stage.submit(mode, dict.fromkeys(names.split(), "stepped"), **options)
+    return gated_sessions.submit(mode, dict.fromkeys(names.split(), "stepped"), **options)
 
 
 def speakers(text: Locator) -> set[str]:
@@ -60,19 +60,19 @@ def session_list(open_tab) -> Page:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_current_speaker_moves_in_list_and_page(stage, open_tab, session_list, mode):
-    job = submit(stage, mode)
+def test_current_speaker_moves_in_list_and_page(gated_sessions, open_tab, session_list, mode):
+    job = submit(gated_sessions, mode)
     page = open_tab(f"/collabs/{job.id}").page
-    places = {"list": session_list.locator(f"#row-{job.id}"), "page": page.locator("#now")}
+    locators = {"list": session_list.locator(f"#row-{job.id}"), "page": page.locator("#now")}
     for names, turn in MODES[mode][2]:
-        for name, place in places.items():
+        for name, locator in locators.items():
             for speaker in names.split():
-                expect(place).to_contain_text(f"{speaker} (speaking)")
+                expect(locator).to_contain_text(f"{speaker} (speaking)")
             until(
-                lambda place=place, names=names: speakers(place) == set(names.split()),
+                lambda locator=locator, names=names: speakers(locator) == set(names.split()),
                 what=f"{names} speaking in turn {turn}, in the {name}",
             )
-        stage.step(turn)
+        gated_sessions.step(turn)
     expect(page.locator("#status")).to_have_text("completed")
-    expect(places["list"]).to_contain_text("completed")
-    assert speakers(places["list"]) == speakers(places["page"]) == set()
+    expect(locators["list"]).to_contain_text("completed")
+    assert speakers(locators["list"]) == speakers(locators["page"]) == set()

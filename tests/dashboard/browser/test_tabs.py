@@ -36,23 +36,23 @@ def states(pages: list[Page]) -> list[str]:
     return sorted(page.locator("#live-status").inner_text() for page in pages)
 
 
-def test_twelve_tabs_share_three_streams(stage, open_tab):
+def test_twelve_tabs_share_three_streams(gated_sessions, open_tab):
     agents = {"ann": "stepped", "bob": "stepped"}
-    jobs = [stage.submit("round_robin", agents, stop=MaxTurns(TURNS)) for _ in range(2)]
+    jobs = [gated_sessions.submit("round_robin", agents, stop=MaxTurns(TURNS)) for _ in range(2)]
     context = open_tab("/schedules").context
     streams = OpenStreams(context)
-    places = ["/collabs", *(f"/collabs/{job.id}" for job in jobs)] * 4
-    pages = {context.new_page(): place for place in places}
-    for page, place in pages.items():
-        page.goto(place)
+    paths = ["/collabs", *(f"/collabs/{job.id}" for job in jobs)] * 4
+    pages = {context.new_page(): path for path in paths}
+    for page, path in pages.items():
+        page.goto(path)
     expected = ["Live"] * 3 + ["Live, once a second"] * 9
     until(lambda: states(list(pages)) == expected, what="three tabs stream, the others poll")
 
     for turn in range(1, TURNS + 1):
-        stage.step(turn)
+        gated_sessions.step(turn)
         speaker = "bob" if turn % 2 == 0 else "ann"
-        for page, place in pages.items():
-            if place == "/collabs":
+        for page, path in pages.items():
+            if path == "/collabs":
                 for job in jobs:
                     turns = page.locator(f"#row-{job.id} td[data-label=Turns]")
                     expect(turns).to_have_text(str(turn))
@@ -60,8 +60,8 @@ def test_twelve_tabs_share_three_streams(stage, open_tab):
                 texts = page.locator("#messages .message-text")
                 expect(texts).to_have_count(turn)
                 expect(texts.last).to_have_text(f"{speaker} speaks in turn {turn}")
-    for page, place in pages.items():
-        if place == "/collabs":
+    for page, path in pages.items():
+        if path == "/collabs":
             for job in jobs:
                 expect(page.locator(f"#row-{job.id}")).to_contain_text("completed")
         else:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from live import result_of, until
-from servers.dashboard_place import CREDENTIALS
+from servers.dashboard import CREDENTIALS
 from servers.flower import action_headers, basic
 from symposia.models.sessions.stop_conditions import MaxRounds
 

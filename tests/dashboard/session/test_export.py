@@ -11,7 +11,7 @@ import pytest
 
 from live import result_of, until
 from scaling import patient
-from servers.dashboard_place import CREDENTIALS
+from servers.dashboard import CREDENTIALS
 from servers.flower import basic
 from symposia.dashboard.handlers.downloads import CHUNK_BYTES, MAX_DOWNLOADS
 from symposia.dashboard.views.session.export import stream_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from live import result_of
-from servers.dashboard_place import CREDENTIALS
+from servers.dashboard import CREDENTIALS
 from servers.flower import basic
 from symposia.models.attachments import Attachment
 from symposia.models.sessions.stop_conditions import MaxRounds

@@ -14,7 +14,7 @@ import pytest
 
 from live import result_of, until
 from scaling import patient
-from servers.dashboard_place import CREDENTIALS
+from servers.dashboard import CREDENTIALS
 from servers.flower import basic
 from servers.model_stub import completion
 from symposia.dashboard.live.positions import BEGINNING, PARTS, read_positions

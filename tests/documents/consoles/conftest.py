@@ -13,10 +13,10 @@ from servers.postgres import MISSING, Postgres, execute_on, own_postgres, progra
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Installation]:
+def installation(tmp_path: Path) -> Iterator[Installation]:
     """An installation with a worker."""
-    with installed(tmp_path) as place:
-        yield place
+    with installed(tmp_path) as installation:
+        yield installation
 
 
 @pytest.fixture
@@ -42,5 +42,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("shared")
     jobs = json.dumps({"standup": str(folder / "project/examples/pair.yaml")})
     limits = {"tenant_daily_tokens": "100000", "tenant_daily_usd": "5"}
-    with installed(folder, jobs=jobs, review_roots=json.dumps({"shop": str(folder)}), **limits) as place:
-        yield place
+    with installed(
+        folder, jobs=jobs, review_roots=json.dumps({"shop": str(folder)}), **limits
+    ) as installation:
+        yield installation

@@ -20,43 +20,43 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 
 
 @pytest.fixture
-def redis_cli(place: Installation, tmp_path: Path) -> dict[str, str]:
-    return use_redis_cli(tmp_path / "bin", place.url)
+def redis_cli(installation: Installation, tmp_path: Path) -> dict[str, str]:
+    return use_redis_cli(tmp_path / "bin", installation.url)
 
 
-def test_worker_is_killed(place: Installation) -> None:
+def test_worker_is_killed(installation: Installation) -> None:
     sessions: list[str] = []
     Walk(
-        place.terminal,
+        installation.terminal,
         after={"symposia submit": lambda out: sessions.append(out.strip())},
-        instead={"systemctl kill": place.restart_worker},
+        instead={"systemctl kill": installation.restart_worker},
         awaited={"symposia doctor": "workers", "symposia list": "A notice"},
     ).follow("deploying-operations.md", "Disaster drills", "A worker is killed")
-    place.answer(sessions[0])
+    installation.answer(sessions[0])
 
 
-def test_redis_restarts(place: Installation) -> None:
+def test_redis_restarts(installation: Installation) -> None:
     def restart() -> None:
-        place.node.kill()
-        place.start_redis()
+        installation.node.kill()
+        installation.start_redis()
 
-    session = place.ask()
+    session = installation.ask()
     Walk(
-        place.terminal,
+        installation.terminal,
         instead={"systemctl restart valkey": restart},
         awaited={"symposia doctor": "workers"},
     ).follow("deploying-operations.md", "Redis restarts")
-    place.answer(session)
+    installation.answer(session)
 
 
-def test_redis_is_full(place: Installation, redis_cli: dict[str, str]) -> None:
-    session = place.ask()
-    place.node.client.config_set("maxmemory-policy", "noeviction")
-    place.node.client.config_set("maxmemory", "1mb")
-    refused = place.terminal.call("submit", "session.yaml")
+def test_redis_is_full(installation: Installation, redis_cli: dict[str, str]) -> None:
+    session = installation.ask()
+    installation.node.client.config_set("maxmemory-policy", "noeviction")
+    installation.node.client.config_set("maxmemory", "1mb")
+    refused = installation.terminal.call("submit", "session.yaml")
     assert (refused.code, "memory" in refused.err) == (4, True), refused
     Walk(
-        place.terminal,
+        installation.terminal,
         environment=redis_cli,
         awaited={
             "redis-cli INFO": "maxmemory_policy:noeviction",
@@ -65,21 +65,21 @@ def test_redis_is_full(place: Installation, redis_cli: dict[str, str]) -> None:
         },
         codes={"symposia doctor": 4},
     ).follow("deploying-operations.md", "Redis is full")
-    place.node.client.config_set("maxmemory", "0")
-    place.answer(session)
+    installation.node.client.config_set("maxmemory", "0")
+    installation.answer(session)
 
 
-def test_redis_is_lost(place: Installation) -> None:
-    session = place.ask()
-    place.wait_until_archived(session)
-    place.node.client.flushall()
+def test_redis_is_lost(installation: Installation) -> None:
+    session = installation.ask()
+    installation.wait_until_archived(session)
+    installation.node.client.flushall()
 
     def answer(watching: Running) -> None:
         watching.until("waiting for")
-        place.answer(session)
+        installation.answer(session)
 
     Walk(
-        place.terminal,
+        installation.terminal,
         values={"3f2a91c4": session[:8]},
         awaited={"symposia list": session[:8]},
         after={"symposia watch": answer},
@@ -87,43 +87,45 @@ def test_redis_is_lost(place: Installation) -> None:
     ).follow("deploying-operations.md", "Redis is lost with its data")
 
 
-def test_queue_is_lost(place: Installation, redis_cli: dict[str, str]) -> None:
-    place.kill_worker()
-    session = place.submit("examples/pair.yaml")
-    assert place.node.client.exists(QUEUE)
+def test_queue_is_lost(installation: Installation, redis_cli: dict[str, str]) -> None:
+    installation.kill_worker()
+    session = installation.submit("examples/pair.yaml")
+    assert installation.node.client.exists(QUEUE)
 
     def check(_: str) -> None:
-        assert not place.node.client.exists(QUEUE)
+        assert not installation.node.client.exists(QUEUE)
 
     Walk(
-        place.terminal,
+        installation.terminal,
         environment=redis_cli,
         after={"redis-cli DEL": check},
         awaited={"symposia list": session[:8]},
     ).follow("deploying-operations.md", "The queue is lost")
-    place.start_worker()
-    place.complete(session)
+    installation.start_worker()
+    installation.complete(session)
 
 
 def test_schedule_was_missed(tmp_path: Path) -> None:
-    with installed(tmp_path, jobs=json.dumps({"standup": "examples/pair.yaml"})) as place:
-        added = place.terminal.call("schedule", "add", "nightly", "--cron", "0 3 * * *", "--job", "standup")
+    with installed(tmp_path, jobs=json.dumps({"standup": "examples/pair.yaml"})) as installation:
+        added = installation.terminal.call(
+            "schedule", "add", "nightly", "--cron", "0 3 * * *", "--job", "standup"
+        )
         assert added.code == 0, added
-        Walk(place.terminal).follow("deploying-operations.md", "A schedule was missed")
+        Walk(installation.terminal).follow("deploying-operations.md", "A schedule was missed")
         history = ("schedule", "history", "nightly")
-        until(lambda: "completed" in place.terminal.call(*history).out, what="the run of now")
+        until(lambda: "completed" in installation.terminal.call(*history).out, what="the run of now")
 
 
-def test_postgres_is_lost(place: Installation, postgres: Postgres, database_url: str) -> None:
-    place.kill_worker()
-    place.terminal.settings["database_url"] = database_url
-    place.start_worker()
-    walk = Walk(place.terminal, environment=use_postgres(postgres.url))
-    kept = place.complete(place.submit("examples/pair.yaml"))
-    place.wait_until_archived(kept)
+def test_postgres_is_lost(installation: Installation, postgres: Postgres, database_url: str) -> None:
+    installation.kill_worker()
+    installation.terminal.settings["database_url"] = database_url
+    installation.start_worker()
+    walk = Walk(installation.terminal, environment=use_postgres(postgres.url))
+    kept = installation.complete(installation.submit("examples/pair.yaml"))
+    installation.wait_until_archived(kept)
     walk.run("mkdir backup && pg_dump --format custom --file backup/symposia.dump symposia")
     postgres.stop()
-    meanwhile = place.complete(place.submit("examples/inputs.yaml", "--set", "topic=doors"))
+    meanwhile = installation.complete(installation.submit("examples/inputs.yaml", "--set", "topic=doors"))
 
     def start_empty() -> None:
         postgres.start()
@@ -136,19 +138,19 @@ def test_postgres_is_lost(place: Installation, postgres: Postgres, database_url:
     replace(walk, before={"createdb": start_empty}, after={"symposia doctor": check_pending}).follow(
         "deploying-operations.md", "PostgreSQL is lost"
     )
-    place.wait_until_archived(meanwhile)
+    installation.wait_until_archived(meanwhile)
     found = (
-        place.terminal.run("search", "doors", "--json").out
-        + place.terminal.run("search", "subtracts", "--json").out
+        installation.terminal.run("search", "doors", "--json").out
+        + installation.terminal.run("search", "subtracts", "--json").out
     )
     assert kept in found
     assert meanwhile in found
 
 
-def test_rolling_upgrade(place: Installation) -> None:
-    session = place.ask()
+def test_rolling_upgrade(installation: Installation) -> None:
+    session = installation.ask()
     Walk(
-        place.terminal,
-        instead={"systemctl stop": place.kill_worker, "systemctl start": place.start_worker},
+        installation.terminal,
+        instead={"systemctl stop": installation.kill_worker, "systemctl start": installation.start_worker},
     ).follow("deploying-operations.md", "Rolling upgrade")
-    place.answer(session)
+    installation.answer(session)

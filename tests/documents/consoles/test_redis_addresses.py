@@ -34,11 +34,11 @@ def add_user(*nodes: Node) -> None:
 
 
 def complete_a_session(folder: Path, **settings: str) -> None:
-    with installed(folder, **settings) as place:
-        session = place.complete(place.submit("examples/pair.yaml"))
+    with installed(folder, **settings) as installation:
+        session = installation.complete(installation.submit("examples/pair.yaml"))
         search = ("search", "subtracts")
-        until(lambda: session[:8] in place.terminal.call(*search).out, what="it is archived")
-        assert place.node.client.dbsize() == 0  # all of it is at the other address
+        until(lambda: session[:8] in installation.terminal.call(*search).out, what="it is archived")
+        assert installation.node.client.dbsize() == 0  # all of it is at the other address
 
 
 def test_sentinel(tmp_path: Path) -> None:

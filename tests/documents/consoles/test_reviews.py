@@ -109,10 +109,12 @@ def checkout(
     (tmp_path / "deliveries.toml").write_text(DELIVERIES.format(github=github.url, gitlab=gitlab.url))
     agents = MODEL.format(url=model.url)
     (tmp_path / "agents.toml").write_text(agents)
-    with installed(tmp_path, agents=agents, deliveries_file=str(tmp_path / "deliveries.toml")) as place:
-        place.terminal.folder = tree.folder
-        place.terminal.settings["agents_file"] = str(tmp_path / "agents.toml")
-        yield place
+    with installed(
+        tmp_path, agents=agents, deliveries_file=str(tmp_path / "deliveries.toml")
+    ) as installation:
+        installation.terminal.folder = tree.folder
+        installation.terminal.settings["agents_file"] = str(tmp_path / "agents.toml")
+        yield installation
 
 
 def test_commands(checkout: Installation, github: GitHub) -> None:
@@ -142,14 +144,16 @@ def test_commands(checkout: Installation, github: GitHub) -> None:
     assert github.pulls[NUMBER].comments
 
 
-def list_reviews(place: Installation) -> set[str]:
-    return {it["id"] for it in place.terminal.call("review", "list", "--json").json()}
+def list_reviews(installation: Installation) -> set[str]:
+    return {it["id"] for it in installation.terminal.call("review", "list", "--json").json()}
 
 
-def archive_tagged(place: Installation) -> None:
+def archive_tagged(installation: Installation) -> None:
     text = (ROOT / "examples/pair.yaml").read_text()
-    (place.folder / "tagged.yaml").write_text(f"{text}meta: {{tags: [support]}}\n")
-    place.wait_until_archived(place.complete(place.submit(str(place.folder / "tagged.yaml"))))
+    (installation.folder / "tagged.yaml").write_text(f"{text}meta: {{tags: [support]}}\n")
+    installation.wait_until_archived(
+        installation.complete(installation.submit(str(installation.folder / "tagged.yaml")))
+    )
 
 
 def test_pull_requests(checkout: Installation, github: GitHub, gitlab: GitLab) -> None:

@@ -36,9 +36,9 @@ def test_postgres(tmp_path: Path) -> None:
             (stored,) = client.execute("SELECT rolpassword FROM pg_authid WHERE rolname = 'symposia'")
         assert stored[0].startswith("SCRAM-SHA-256$")
         url = server.url.replace("tester@", f"symposia:{PASSWORD}@").removesuffix("postgres") + "symposia"
-        with installed(tmp_path, database_url=url) as place:
-            place.wait_until_archived(place.complete(place.submit("examples/pair.yaml")))
-            assert "That one subtracts." in place.terminal.run("search", "subtracts").out
+        with installed(tmp_path, database_url=url) as installation:
+            installation.wait_until_archived(installation.complete(installation.submit("examples/pair.yaml")))
+            assert "That one subtracts." in installation.terminal.run("search", "subtracts").out
 
 
 def test_rabbitmq(tmp_path: Path) -> None:
@@ -50,18 +50,18 @@ def test_rabbitmq(tmp_path: Path) -> None:
             environment=use_rabbitmqctl(tmp_path / "bin", node),
             typed={"rabbitmqctl add_user": f"{PASSWORD}\n"},
         ).follow("deploying-databases.md", "RabbitMQ")
-        with installed(tmp_path, broker_url=node.url_of("symposia", PASSWORD)) as place:
-            place.complete(place.submit("examples/pair.yaml"))
+        with installed(tmp_path, broker_url=node.url_of("symposia", PASSWORD)) as installation:
+            installation.complete(installation.submit("examples/pair.yaml"))
 
 
 def test_redis_persistence(tmp_path: Path) -> None:
     page = (ROOT / "docs/deploying-redis.md").read_text()
     configuration = re.findall(r"^```\w*\n(appendonly .*?)^```", page, re.DOTALL | re.MULTILINE)[0]
-    with installed(tmp_path, configuration=configuration) as place:
+    with installed(tmp_path, configuration=configuration) as installation:
         seen: list[str] = []
         Walk(
-            place.terminal,
-            environment=use_redis_cli(tmp_path / "bin", place.url),
+            installation.terminal,
+            environment=use_redis_cli(tmp_path / "bin", installation.url),
             after={"redis-cli INFO": seen.append},
             awaited={"symposia doctor": "✓ Redis"},
         ).follow("deploying-redis.md", "Persistence and memory")

@@ -20,8 +20,8 @@ PEOPLE = "[{participant_id: writer}, {participant_id: editor, kind: human}]"
 ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
 
 
-def write(place: Installation, name: str, text: str) -> str:
-    (place.folder / name).write_text(text)
+def write(installation: Installation, name: str, text: str) -> str:
+    (installation.folder / name).write_text(text)
     return name
 
 
@@ -139,23 +139,23 @@ def test_tenants(shared: Installation) -> None:
     Walk(shared.terminal, values=numbers, awaited={"symposia tenant": "turns"}).follow("limits.md", "Tenants")
 
 
-def test_archive(place: Installation) -> None:
+def test_archive(installation: Installation) -> None:
     people = '[{participant_id: writer, agent: {agent: echo, parameters: {replies: ["A blue door."]}}},'
     text = f"title: A notice\npurpose: Write it.\nmode: pair\nparticipants: {people} {{participant_id: editor, kind: human}}]\n"
-    session = place.submit(write(place, "tagged.yaml", f"{text}meta: {{tags: [review]}}\n"))
-    place.wait_for_question(session)
-    place.wait_until_archived(session)
+    session = installation.submit(write(installation, "tagged.yaml", f"{text}meta: {{tags: [review]}}\n"))
+    installation.wait_for_question(session)
+    installation.wait_until_archived(session)
     Walk(
-        place.terminal,
+        installation.terminal,
         values={"3f2a91c4": session[:8]},
-        before={"symposia show": place.node.client.flushall},
+        before={"symposia show": installation.node.client.flushall},
         awaited={
             "symposia list": session[:8],
             "symposia show": "A blue door.",
             "symposia search": session[:8],
         },
     ).follow("archive.md")
-    assert place.read(session)["status"] == "active"
+    assert installation.read(session)["status"] == "active"
 
 
 def test_recipe_of_a_review(shared: Installation) -> None:

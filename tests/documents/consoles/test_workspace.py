@@ -86,11 +86,11 @@ def test_traces(shared: Installation) -> None:
         assert "session pair" in {it.name for it in receiver.received}
 
 
-def run_session(place: Installation, service: Running) -> None:
+def run_session(installation: Installation, service: Running) -> None:
     service.until("ready.", timeout_s=60)
-    place.kill_worker()
-    place.complete(place.submit("examples/pair.yaml"))
-    place.start_worker()
+    installation.kill_worker()
+    installation.complete(installation.submit("examples/pair.yaml"))
+    installation.start_worker()
 
 
 def fetch_metrics(port: str) -> bytes:

@@ -10,7 +10,7 @@ from redis import Redis
 
 from dialog_memory.room import LONG_S, Room, open_room
 from live import SUPPORT
-from sessions.by_hand import ByHand
+from sessions.stepper import Stepper
 from symposia.state.redis.connect import connect
 
 
@@ -21,11 +21,11 @@ def client(redis_url: str) -> Iterator[Redis]:
 
 
 @pytest.fixture
-def by_hand(redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ByHand:
+def stepper(redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stepper:
     """Sessions whose turns a test runs one by one."""
     monkeypatch.syspath_prepend(str(SUPPORT))
     monkeypatch.setattr("symposia.client.building.memory._MEMORY_TIMEOUT_S", LONG_S)
-    return ByHand.on(redis_url, tmp_path)
+    return Stepper.on(redis_url, tmp_path)
 
 
 @pytest.fixture(scope="module")

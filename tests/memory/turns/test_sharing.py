@@ -6,34 +6,34 @@ from collections.abc import Callable
 
 import pytest
 
-from sessions.by_hand import ByHand
+from sessions.stepper import Stepper
 from symposia.memory.rooms import DialogMemory
 from symposia.tasks.runtime.runtime import Boundary
 
 pytestmark = pytest.mark.leaves_keys
 
 
-def speak(by_hand: ByHand, meanwhile: Callable[[DialogMemory], None]) -> DialogMemory:
+def speak(stepper: Stepper, meanwhile: Callable[[DialogMemory], None]) -> DialogMemory:
     """Run a turn that learns a trip in room one; something happens while it speaks."""
-    memory = by_hand.client.memory
+    memory = stepper.client.memory
 
     def crossing(crossed: Boundary, session: str, turn: int) -> None:
         if crossed is Boundary.SPEAKING:
             meanwhile(memory)
 
-    job = by_hand.open("parser", turns=1, user_id=1, room_id="one")
-    assert by_hand.turn(job, 1, fault_hook=crossing) == "committed"
+    job = stepper.open("parser", turns=1, user_id=1, room_id="one")
+    assert stepper.turn(job, 1, fault_hook=crossing) == "committed"
     return memory
 
 
-def test_share_during_a_turn_covers_its_values(by_hand: ByHand) -> None:
-    memory = speak(by_hand, lambda it: it.share(1, ["travel.from"]))
+def test_share_during_a_turn_covers_its_values(stepper: Stepper) -> None:
+    memory = speak(stepper, lambda it: it.share(1, ["travel.from"]))
     assert memory.merge(1, "two", {}, service="travel") == {"from": "Nairobi"}
 
 
-def test_unshare_during_a_turn_covers_its_values(by_hand: ByHand) -> None:
-    by_hand.client.memory.share(1, ["travel.from", "travel.to"])
-    memory = speak(by_hand, lambda it: it.unshare(1, ["travel.from"]))
+def test_unshare_during_a_turn_covers_its_values(stepper: Stepper) -> None:
+    stepper.client.memory.share(1, ["travel.from", "travel.to"])
+    memory = speak(stepper, lambda it: it.unshare(1, ["travel.from"]))
     assert memory.merge(1, "two", {}, service="travel") == {"to": "London"}
 
 

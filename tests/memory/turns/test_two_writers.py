@@ -55,16 +55,16 @@ def test_concurrent_writers_lose_no_parameter(redis_url):
     assert state["metadata"]["message_count"] == 2 * WRITES, "each write was made once"
 
 
-def test_memory_of_a_turn_takes_two_round_trips(by_hand, redis_url):
+def test_memory_of_a_turn_takes_two_round_trips(stepper, redis_url):
     counted, trips = counting_client(redis_url)
     memory = TurnMemory(MemoryStore(counted, MemoryRules()))
-    by_hand.runtime = replace(by_hand.runtime, ports=replace(by_hand.runtime.ports, memory=memory))
+    stepper.runtime = replace(stepper.runtime, ports=replace(stepper.runtime.ports, memory=memory))
 
     def turns(**how: object) -> list[int]:
-        job = by_hand.open("parser", "connector", turns=6, **how)
+        job = stepper.open("parser", "connector", turns=6, **how)
         taken = []
         for number in range(1, 7):
-            assert by_hand.turn(job, number) == "committed"
+            assert stepper.turn(job, number) == "committed"
             taken.append(trips.taken())
         assert job.status() == "completed"
         return taken
@@ -72,7 +72,7 @@ def test_memory_of_a_turn_takes_two_round_trips(by_hand, redis_url):
     first, *others = turns(user_id=1, room_id="r")
     assert first <= 3, "once a server, the script is sent as a whole"
     assert others == [2] * 5
-    by_hand.client.memory.share(2, ["travel.from", "travel.to"])
+    stepper.client.memory.share(2, ["travel.from", "travel.to"])
     assert turns(user_id=2, room_id="r") == [2] * 6, "also where rooms share"
     assert turns() == [0] * 6
     assert turns(service="travel", said={"to": "London"}) == [0] * 6

@@ -6,7 +6,7 @@ import pytest
 
 from symposia.alignment.document import MarkerRef
 from symposia.alignment.turn_marks import check_turn_form, read_turn_marks
-from symposia.models.alignment.ledger import MOST_ENTRIES, Ledger
+from symposia.models.alignment.ledger import MAX_ENTRIES, Ledger
 from symposia.models.alignment.marks import Scores
 from symposia.models.sessions.stop_conditions import Converged, MaxRounds
 from symposia.models.turns.turn import OutcomeKind, TurnResult
@@ -113,7 +113,7 @@ def test_scores_come_from_a_table_and_are_added_up():
 def test_a_ledger_is_bounded():
     text = "\n".join(f"[TENSION T{n}: x]" for n in range(60))
     ledger = after(*[(f"p{n}", text) for n in range(10)])
-    assert len(ledger.tensions) == MOST_ENTRIES
+    assert len(ledger.tensions) == MAX_ENTRIES
 
 
 def test_stop_condition_stores_the_ledger_as_data():

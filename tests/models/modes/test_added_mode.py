@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from live import result_of
 from servers.model_stub import StubModel, completion
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.cli.app import build_app
 from symposia.cli.sessions.progress import expected_turns
 from symposia.models.modes import Demo, Mode, add_mode, modes, registry
@@ -39,11 +39,11 @@ def _plan(view: SessionView) -> Plan:
     """Everyone speaks against the order of the roster."""
     if view.open:
         return Wait()
-    roster, place = view.ids()[::-1], int(view.state.get("place", 0))
+    roster, position = view.ids()[::-1], int(view.state.get("position", 0))
     return Step(
-        turns=(PlannedTurn(participant=roster[place]),),
-        state={"place": (place + 1) % len(roster)},
-        ends_round=place == len(roster) - 1,
+        turns=(PlannedTurn(participant=roster[position]),),
+        state={"position": (position + 1) % len(roster)},
+        ends_round=position == len(roster) - 1,
     )
 
 
@@ -66,17 +66,19 @@ def mode() -> Iterator[CollabMode]:
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str, mode: CollabMode) -> Iterator[tuple[InlineRuntime, StubModel]]:
+def installation_and_stub(
+    tmp_path: Path, redis_url: str, mode: CollabMode
+) -> Iterator[tuple[InlineInstallation, StubModel]]:
     with StubModel() as stub:
-        office = InlineRuntime(tmp_path, redis_url, REGISTRY.format(url=stub.url))
-        yield office, stub
-        office.close()
+        installation = InlineInstallation(tmp_path, redis_url, REGISTRY.format(url=stub.url))
+        yield installation, stub
+        installation.close()
 
 
-def test_added_mode_runs_with_scripted_agents(office):
-    room, _ = office
-    job = room.submit("backwards", {"ann": "say", "bob": "say", "cyd": "say"})
-    room.work()
+def test_added_mode_runs_with_scripted_agents(installation_and_stub):
+    installation, _ = installation_and_stub
+    job = installation.submit("backwards", {"ann": "say", "bob": "say", "cyd": "say"})
+    installation.work()
     spoken = [(message.speaker, message.content) for message in job.messages()]
     names = ["cyd", "bob", "ann"]
     assert spoken == [(name, "first") for name in names] + [(name, "second") for name in names]
@@ -86,20 +88,20 @@ def test_added_mode_runs_with_scripted_agents(office):
 
 
 @pytest.mark.real_models
-def test_mode_prompt_reaches_models(office):
-    room, stub = office
+def test_mode_prompt_reaches_models(installation_and_stub):
+    installation, stub = installation_and_stub
     stub.answers(completion("b"), completion("a"))
-    job = room.submit("backwards", {"ann": "writer", "bob": "writer"}, stop=MaxRounds(1))
-    room.work()
+    job = installation.submit("backwards", {"ann": "writer", "bob": "writer"}, stop=MaxRounds(1))
+    installation.work()
     assert [message.content for message in job.messages()] == ["b", "a"]
     assert all(BACKWARDS.prompt in str(request.body) for request in stub.asked)
 
 
-def test_command_line_knows_the_added_mode(office):
-    room, _ = office
-    job = room.submit("backwards", {"ann": "say", "bob": "say"})
-    environment = {"SYMPOSIA_REDIS_URL": room.settings.redis_url.get_secret_value()}
-    environment["SYMPOSIA_DATA_DIR"] = str(room.settings.data_dir)
+def test_command_line_knows_the_added_mode(installation_and_stub):
+    installation, _ = installation_and_stub
+    job = installation.submit("backwards", {"ann": "say", "bob": "say"})
+    environment = {"SYMPOSIA_REDIS_URL": installation.settings.redis_url.get_secret_value()}
+    environment["SYMPOSIA_DATA_DIR"] = str(installation.settings.data_dir)
     said = CliRunner().invoke(build_app(), ["list", "--mode", "backwards", "--json"], env=environment)
     assert (said.exit_code, job.id in said.output) == (0, True)
     assert expected_turns(job.collab(), job._facts.spec) == 4

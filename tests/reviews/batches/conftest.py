@@ -1,4 +1,4 @@
-"""A desk for each test: a real server, and the agents of the tests; `shared` has the worker of the module."""
+"""An installation for each test: a real server, and the agents of the tests; `shared` has the worker of the module."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ import pytest
 
 from checks.expiry import wrong_keys
 from live import until
-from review_tools.fixture import AGENTS, ReviewFixture
+from review_tools.fixture import AGENTS, ReviewInstallation
 from servers.model_stub import StubModel
 from symposia.client.embedded import EmbeddedServer
 
 
 @pytest.fixture
-def desk(tmp_path: Path, redis_url: str) -> Iterator[ReviewFixture]:
+def installation(tmp_path: Path, redis_url: str) -> Iterator[ReviewInstallation]:
     (tmp_path / "agents.toml").write_text(AGENTS)
-    desk = ReviewFixture(tmp_path, redis_url)
-    yield desk
-    desk.close()
+    installation = ReviewInstallation(tmp_path, redis_url)
+    yield installation
+    installation.close()
 
 
 @pytest.fixture(scope="module")
-def shared_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewFixture]:
+def shared_installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewInstallation]:
     folder = tmp_path_factory.mktemp("shared")
     (folder / "agents.toml").write_text(AGENTS)
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
         # Nobody dies here: the lease is long, as one that is lost would be asked for again.
-        desk = ReviewFixture(folder, server.url, lease_s=60)
-        desk.start_worker()
-        yield desk
-        desk.close()
+        installation = ReviewInstallation(folder, server.url, lease_s=60)
+        installation.start_worker()
+        yield installation
+        installation.close()
 
 
 @pytest.fixture
-def shared(shared_desk: ReviewFixture) -> Iterator[ReviewFixture]:
-    """A desk with a worker that neither the test stops nor another; its folder has no file of a test before."""
+def shared(shared_installation: ReviewInstallation) -> Iterator[ReviewInstallation]:
+    """An installation with a worker that neither the test stops nor another; its folder has no file of a test before."""
     for name in ("calls.txt", "gate", "repaired"):
-        (shared_desk.folder / name).unlink(missing_ok=True)
-    yield replace(shared_desk, workers=[])
-    (shared_desk.folder / "gate").touch()  # what waits there goes on, and the worker is free
-    until(lambda: not wrong_keys(shared_desk.redis_url), what="the keys of ended sessions expire")
+        (shared_installation.folder / name).unlink(missing_ok=True)
+    yield replace(shared_installation, workers=[])
+    (shared_installation.folder / "gate").touch()  # what waits there goes on, and the worker is free
+    until(lambda: not wrong_keys(shared_installation.redis_url), what="the keys of ended sessions expire")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from live import result_of, until
-from review_tools.fixture import ReviewFixture, panel, read
+from review_tools.fixture import ReviewInstallation, panel, read
 from symposia.cli.reviews import local_review as reviewing_here
 from symposia.models.errors import InvalidInput, ReviewNotFound, SessionNotFound
 from symposia.models.text.ids import new_id
@@ -33,15 +33,15 @@ def states(run):
 
 
 @pytest.fixture
-def begun(desk: ReviewFixture):
+def begun(installation: ReviewInstallation):
     """The review context, and a review of one item that may begin; no worker runs."""
-    context = desk.client._installation.reviews
-    job = desk.review(panel("finds"), texts(1))
+    context = installation.client._installation.reviews
+    job = installation.review(panel("finds"), texts(1))
     advance_batch(context, job.id)
     return context, job
 
 
-def test_each_item_is_reviewed_once(shared: ReviewFixture):
+def test_each_item_is_reviewed_once(shared: ReviewInstallation):
     run = result_of(shared.review(panel("finds"), texts(6)), timeout_s=DEADLINE_S)
     assert (run.state, run.summary) == (RunState.COMPLETED, "6 items: 6 done.")
     assert sorted(shared.calls()) == sorted(it.item.path for it in texts(6))
@@ -52,7 +52,7 @@ def test_each_item_is_reviewed_once(shared: ReviewFixture):
     assert {it.summary for it in run.results} == {"one in line 1"}
 
 
-def test_panel_limits_the_parallel_sessions(shared: ReviewFixture):
+def test_panel_limits_the_parallel_sessions(shared: ReviewInstallation):
     job = shared.review(panel("gated", parallel=2), texts(5))
     until(lambda: len(shared.calls()) == 2, timeout_s=DEADLINE_S, what="two are at work")
     view = job.progress()
@@ -64,22 +64,22 @@ def test_panel_limits_the_parallel_sessions(shared: ReviewFixture):
 
 @pytest.mark.long
 @pytest.mark.leaves_keys
-def test_known_items_are_not_reviewed_again(desk: ReviewFixture):
-    desk.archive = True
-    desk.start_worker()
-    first = result_of(desk.review(panel("finds"), texts(3)), timeout_s=DEADLINE_S)
-    calls = len(desk.calls())
-    second = result_of(desk.review(panel("finds"), texts(4)), timeout_s=DEADLINE_S)
-    assert desk.calls()[calls:] == ["f4.txt"]
+def test_known_items_are_not_reviewed_again(installation: ReviewInstallation):
+    installation.archive = True
+    installation.start_worker()
+    first = result_of(installation.review(panel("finds"), texts(3)), timeout_s=DEADLINE_S)
+    calls = len(installation.calls())
+    second = result_of(installation.review(panel("finds"), texts(4)), timeout_s=DEADLINE_S)
+    assert installation.calls()[calls:] == ["f4.txt"]
     assert list(states(second).values()) == ["unchanged"] * 3 + ["done"]
     assert [it.status for it in second.findings] == ["still"] * 3 + ["new"]
     assert [it.fingerprint for it in second.findings[:3]] == [it.fingerprint for it in first.findings]
-    third = result_of(desk.review(panel("finds"), texts(3), everything=True), timeout_s=DEADLINE_S)
-    assert len(desk.calls()) == calls + 1 + 3
+    third = result_of(installation.review(panel("finds"), texts(3), everything=True), timeout_s=DEADLINE_S)
+    assert len(installation.calls()) == calls + 1 + 3
     assert set(states(third).values()) == {"done"}
 
 
-def test_failed_item_is_reported_beside_the_findings(shared: ReviewFixture):
+def test_failed_item_is_reported_beside_the_findings(shared: ReviewInstallation):
     reads = [read("good.txt", "x"), read("bad.txt", "x")]
     run = result_of(shared.review(panel("finds", "fails", attempts=2), reads), timeout_s=DEADLINE_S)
     assert run.state is RunState.PARTIAL
@@ -90,7 +90,7 @@ def test_failed_item_is_reported_beside_the_findings(shared: ReviewFixture):
     assert shared.calls().count("bad.txt") == 4, "both reviewers, in both attempts"
 
 
-def test_failed_items_are_retried(shared: ReviewFixture):
+def test_failed_items_are_retried(shared: ReviewInstallation):
     job = shared.review(panel("fails", attempts=1), [read("good.txt", "x"), read("bad.txt", "x")])
     assert result_of(job, timeout_s=DEADLINE_S).state is RunState.PARTIAL
     (shared.folder / "repaired").touch()
@@ -101,7 +101,7 @@ def test_failed_items_are_retried(shared: ReviewFixture):
     assert job.retry() == 0
 
 
-def test_cancelled_batch_keeps_its_findings(shared: ReviewFixture):
+def test_cancelled_batch_keeps_its_findings(shared: ReviewInstallation):
     job = shared.review(panel("gated", parallel=1), texts(3))
     until(shared.calls, timeout_s=DEADLINE_S, what="the first is at work")
     with pytest.raises(InvalidInput, match="must have ended"):
@@ -167,7 +167,7 @@ def test_open_session_of_a_stopped_batch_is_settled(begun):
 
 
 @pytest.mark.long
-def test_item_retried_meanwhile_begins_once(desk: ReviewFixture, begun):
+def test_item_retried_meanwhile_begins_once(installation: ReviewInstallation, begun):
     context, job = begun
     first = context.store.item(job.id, 1)
     assert first is not None
@@ -184,9 +184,9 @@ def test_item_retried_meanwhile_begins_once(desk: ReviewFixture, begun):
     advance_item(replace(context, sessions=AskedAgainNow(context.sessions.client)), job.id, 1)
     with pytest.raises(SessionNotFound):
         context.sessions.state(item_session_id(job.id, 1, first.attempt))
-    desk.start_worker()
+    installation.start_worker()
     assert result_of(job, timeout_s=DEADLINE_S).state is RunState.COMPLETED
-    assert desk.calls() == ["f1.txt"]
+    assert installation.calls() == ["f1.txt"]
 
 
 @pytest.mark.parametrize("who", ["who ends it", "who finds that it has ended"])
@@ -226,10 +226,10 @@ def test_text_is_deleted_after_the_opener_died(begun):
 
 
 @pytest.mark.long
-def test_second_interrupt_reports_at_once(desk: ReviewFixture, monkeypatch):
+def test_second_interrupt_reports_at_once(installation: ReviewInstallation, monkeypatch):
     monkeypatch.setattr(reviewing_here, "_INTERRUPT_GRACE_S", 3_600)
-    job = desk.review(panel("finds"), texts(2))
-    advance_batch(desk.client._installation.reviews, job.id)  # no worker will ever look at them
+    job = installation.review(panel("finds"), texts(2))
+    advance_batch(installation.client._installation.reviews, job.id)  # no worker will ever look at them
 
     class Interrupted:
         shutdown_flag = ShutdownFlag()
@@ -247,19 +247,19 @@ def test_second_interrupt_reports_at_once(desk: ReviewFixture, monkeypatch):
 
 
 @pytest.mark.long
-def test_cancelled_items_can_be_retried(desk: ReviewFixture):
-    job = desk.review(panel("finds", parallel=1), texts(3))
+def test_cancelled_items_can_be_retried(installation: ReviewInstallation):
+    job = installation.review(panel("finds", parallel=1), texts(3))
     job.cancel("no worker yet")
-    desk.start_worker()
+    installation.start_worker()
     run = result_of(job, timeout_s=DEADLINE_S)
     assert (run.state, set(states(run).values())) == (RunState.CANCELLED, {"cancelled"})
     assert "no worker yet" in run.summary
     assert job.retry() == 3
     run = result_of(job, timeout_s=DEADLINE_S)
-    assert (run.state, sorted(desk.calls())) == (RunState.COMPLETED, ["f1.txt", "f2.txt", "f3.txt"])
+    assert (run.state, sorted(installation.calls())) == (RunState.COMPLETED, ["f1.txt", "f2.txt", "f3.txt"])
 
 
-def test_batch_stays_within_its_budget(shared: ReviewFixture):
+def test_batch_stays_within_its_budget(shared: ReviewInstallation):
     asked = panel("spends", parallel=1, batch={"max_tokens": 250})
     run = result_of(shared.review(asked, texts(5)), timeout_s=DEADLINE_S)
     assert run.state is RunState.PARTIAL
@@ -269,23 +269,23 @@ def test_batch_stays_within_its_budget(shared: ReviewFixture):
 
 
 @pytest.mark.long
-def test_batch_over_time_ends_with_its_findings(desk: ReviewFixture):
-    desk.start_worker()
-    job = desk.review(panel("gated", parallel=1, batch={"max_s": 1}), texts(2))
+def test_batch_over_time_ends_with_its_findings(installation: ReviewInstallation):
+    installation.start_worker()
+    job = installation.review(panel("gated", parallel=1, batch={"max_s": 1}), texts(2))
     run = result_of(job, timeout_s=DEADLINE_S)
     assert run.state is RunState.PARTIAL
     assert "time limit exceeded" in run.summary
     assert set(states(run).values()) == {"cancelled"}
 
 
-def test_empty_source_makes_an_empty_run(desk: ReviewFixture):
-    run = result_of(desk.review(panel("finds"), []), timeout_s=DEADLINE_S)
+def test_empty_source_makes_an_empty_run(installation: ReviewInstallation):
+    run = result_of(installation.review(panel("finds"), []), timeout_s=DEADLINE_S)
     assert (run.state, run.results, run.summary) == (RunState.COMPLETED, (), "Nothing to review.")
 
 
-def test_items_outside_the_panel_are_skipped(desk: ReviewFixture):
+def test_items_outside_the_panel_are_skipped(installation: ReviewInstallation):
     run = result_of(
-        desk.review(panel("finds", files=["*.py"]), [*texts(1), read("blank.py", " \n")]),
+        installation.review(panel("finds", files=["*.py"]), [*texts(1), read("blank.py", " \n")]),
         timeout_s=DEADLINE_S,
     )
     assert {it.path: it.reason for it in run.skipped} == {
@@ -294,7 +294,7 @@ def test_items_outside_the_panel_are_skipped(desk: ReviewFixture):
     }
 
 
-def test_items_wait_for_a_worker_with_their_agent(shared: ReviewFixture):
+def test_items_wait_for_a_worker_with_their_agent(shared: ReviewInstallation):
     job = shared.review(panel("nobody", attempts=1), texts(1))
     awaited = AwaitedAgents(shared.client._installation.redis)
     until(lambda: awaited.count() == {"nobody": 1}, what="its session waits for the agent")
@@ -302,14 +302,14 @@ def test_items_wait_for_a_worker_with_their_agent(shared: ReviewFixture):
     assert result_of(job, timeout_s=DEADLINE_S).state is RunState.CANCELLED
 
 
-def test_batch_started_twice_is_one(shared: ReviewFixture):
+def test_batch_started_twice_is_one(shared: ReviewInstallation):
     batch_id = new_id()
     for _ in range(2):
         job = shared.review(panel("finds"), texts(2), batch_id=batch_id)
     assert len(result_of(job, timeout_s=DEADLINE_S).results) == len(shared.calls()) == 2
 
 
-def test_text_of_an_item_is_kept_by_its_session_alone(shared: ReviewFixture):
+def test_text_of_an_item_is_kept_by_its_session_alone(shared: ReviewInstallation):
     job = shared.review(panel("finds"), texts(2))
     run = result_of(job, timeout_s=DEADLINE_S)
     keys = [
@@ -323,8 +323,8 @@ def test_text_of_an_item_is_kept_by_its_session_alone(shared: ReviewFixture):
     assert session.usage()["finds"] == Usage()
 
 
-def test_unknown_batch_has_no_state(desk: ReviewFixture):
-    job = desk.client.get_review(new_id())
+def test_unknown_batch_has_no_state(installation: ReviewInstallation):
+    job = installation.client.get_review(new_id())
     for ask in (job.progress, job.run, job.cancel, job.retry):
         with pytest.raises(ReviewNotFound):
             ask()

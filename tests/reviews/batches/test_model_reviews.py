@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from live import result_of, until
-from review_tools.fixture import AGENTS, ReviewFixture, panel, read
+from review_tools.fixture import AGENTS, ReviewInstallation, panel, read
 from servers.model_stub import Asked, StubModel, completion
 from symposia.models.text.numbered_lines import read_numbered_lines
 from symposia.reviews.values.panels import Panel
@@ -42,17 +42,19 @@ LARGE = "import os\n\n\n" + "".join(
 
 
 @pytest.fixture
-def desk(tmp_path: Path, redis_url: str, model: StubModel) -> Iterator[ReviewFixture]:
-    desk = ReviewFixture(tmp_path, redis_url, archive=True, lease_s=30)  # no turn is repeated under load
-    set_model(desk, model)
-    yield desk
-    desk.close()
+def installation(tmp_path: Path, redis_url: str, model: StubModel) -> Iterator[ReviewInstallation]:
+    installation = ReviewInstallation(
+        tmp_path, redis_url, archive=True, lease_s=30
+    )  # no turn is repeated under load
+    set_model(installation, model)
+    yield installation
+    installation.close()
 
 
-def start_worker(desk: ReviewFixture, tokens: int = 16_000) -> None:
+def start_worker(installation: ReviewInstallation, tokens: int = 16_000) -> None:
     """Start a worker that has announced its model with this window."""
-    desk.start_worker()
-    workers = desk.client._installation.reviews.workers
+    installation.start_worker()
+    workers = installation.client._installation.reviews.workers
 
     def is_announced() -> bool:
         model = workers.reader_models().get("coder")
@@ -61,18 +63,18 @@ def start_worker(desk: ReviewFixture, tokens: int = 16_000) -> None:
     until(is_announced, what="the worker announces its model")
 
 
-def warm_up(desk: ReviewFixture, model: StubModel) -> None:
+def warm_up(installation: ReviewInstallation, model: StubModel) -> None:
     """Let the worker import its model clients.
 
     A turn that waits for the imports for 5 s is dispatched again, so its request may be sent twice.
     """
     model.answers(answer())
-    result_of(desk.review(model_panel(), [read("warm.py", "x = 0\n")]), timeout_s=DEADLINE_S)
+    result_of(installation.review(model_panel(), [read("warm.py", "x = 0\n")]), timeout_s=DEADLINE_S)
     model.reset()
 
 
-def set_model(desk: ReviewFixture, model: StubModel, tokens: int = 16_000) -> None:
-    (desk.folder / "agents.toml").write_text(AGENTS + MODEL.format(url=model.url, tokens=tokens))
+def set_model(installation: ReviewInstallation, model: StubModel, tokens: int = 16_000) -> None:
+    (installation.folder / "agents.toml").write_text(AGENTS + MODEL.format(url=model.url, tokens=tokens))
 
 
 def model_panel(*programs: str, **more: Any) -> Panel:
@@ -109,23 +111,23 @@ def reviewed_lines(model: StubModel) -> Counter[tuple[int, str]]:
 
 
 @pytest.mark.long
-def test_each_line_of_a_large_file_is_in_one_request(desk: ReviewFixture, model: StubModel):
+def test_each_line_of_a_large_file_is_in_one_request(installation: ReviewInstallation, model: StubModel):
     assert len(LARGE) > 250_000
     model.answers(answer())
-    start_worker(desk)
+    start_worker(installation)
     item = read("app/large.py", LARGE)
-    run = result_of(desk.review(model_panel("finds"), [item]), timeout_s=DEADLINE_S)
+    run = result_of(installation.review(model_panel("finds"), [item]), timeout_s=DEADLINE_S)
     assert (run.state, len(run.results), run.skipped) == (RunState.COMPLETED, 1, ())
     assert reviewed_lines(model) == Counter(dict.fromkeys(enumerate(LARGE.split("\n")[:-1], start=1), 1))
     for asked in model.asked:
         assert '"app/large.py"' in prompt(asked)
         assert '"findings"' in prompt(asked)
         assert "import os" in prompt(asked)
-    assert desk.calls() == ["app/large.py"], "a program reviews the whole file once"
+    assert installation.calls() == ["app/large.py"], "a program reviews the whole file once"
     count = len(model.asked)
-    again = result_of(desk.review(model_panel("finds"), [item]), timeout_s=DEADLINE_S)
+    again = result_of(installation.review(model_panel("finds"), [item]), timeout_s=DEADLINE_S)
     assert (again.state, again.results[0].state.value) == (RunState.COMPLETED, "unchanged")
-    assert (len(model.asked), len(desk.calls())) == (count, 1)
+    assert (len(model.asked), len(installation.calls())) == (count, 1)
 
 
 @pytest.mark.long
@@ -134,10 +136,14 @@ def test_each_line_of_a_large_file_is_in_one_request(desk: ReviewFixture, model:
     [(2, "y = x / 0", [2]), (1, "y = x / 0", [2]), (9, "y = x / 0", []), (2, "z = 1", []), (2, "", [])],
     ids=["right", "wrong-number", "after-the-end", "wrong-quote", "no-quote"],
 )
-def test_finding_must_quote_its_line(desk: ReviewFixture, model: StubModel, line: int, quote: str, found):
+def test_finding_must_quote_its_line(
+    installation: ReviewInstallation, model: StubModel, line: int, quote: str, found
+):
     model.answers(answer(finding(line, quote, severity="critical", replacement="y = x")))
-    start_worker(desk)
-    run = result_of(desk.review(model_panel(), [read("a.py", "x = 1\ny = x / 0\n")]), timeout_s=DEADLINE_S)
+    start_worker(installation)
+    run = result_of(
+        installation.review(model_panel(), [read("a.py", "x = 1\ny = x / 0\n")]), timeout_s=DEADLINE_S
+    )
     assert [it.start_line for it in run.findings] == found
     assert run.state is RunState.COMPLETED
     if found:
@@ -159,27 +165,29 @@ def test_finding_must_quote_its_line(desk: ReviewFixture, model: StubModel, line
     ids=["cut", "cut-after-the-object", "broken", "words"],
 )
 def test_unreadable_answer_fails_the_item(
-    desk: ReviewFixture, model: StubModel, said: str, reason: str, error: str
+    installation: ReviewInstallation, model: StubModel, said: str, reason: str, error: str
 ):
     bad = completion(said)
     bad.body["choices"][0]["finish_reason"] = reason
     model.answers(bad)
-    start_worker(desk)
+    start_worker(installation)
     items: list[ReadItem] = [read("a.py", "x = 1\n")]
-    run = result_of(desk.review(model_panel(attempts=1), items), timeout_s=DEADLINE_S)
+    run = result_of(installation.review(model_panel(attempts=1), items), timeout_s=DEADLINE_S)
     assert (run.state, run.results[0].state.value) == (RunState.FAILED, "failed")
     assert error in run.results[0].error
     model.answers(answer())
-    again = result_of(desk.review(model_panel(attempts=1), items), timeout_s=DEADLINE_S)
+    again = result_of(installation.review(model_panel(attempts=1), items), timeout_s=DEADLINE_S)
     assert again.results[0].state.value == "done", "a failed item is not taken as unchanged"
 
 
 @pytest.mark.long
-def test_ignore_comment_suppresses_findings_of_models(desk: ReviewFixture, model: StubModel):
+def test_ignore_comment_suppresses_findings_of_models(installation: ReviewInstallation, model: StubModel):
     line = "y = x / 0  # symposia: ignore[bug] as in the original"
     model.answers(answer(finding(2, line)))
-    start_worker(desk)
-    run = result_of(desk.review(model_panel(), [read("a.py", f"x = 1\n{line}\n")]), timeout_s=DEADLINE_S)
+    start_worker(installation)
+    run = result_of(
+        installation.review(model_panel(), [read("a.py", f"x = 1\n{line}\n")]), timeout_s=DEADLINE_S
+    )
     assert [it.suppressed_by for it in run.findings] == ["a comment: as in the original"]
     assert run.open_findings == ()
 
@@ -193,30 +201,34 @@ VERIFIED_SEATS = [
 
 @pytest.mark.long
 @pytest.mark.parametrize("line", [1, 2], ids=["of-the-reviewer", "of-the-quote"])
-def test_verdict_finds_the_finding_with_a_wrong_line(desk: ReviewFixture, model: StubModel, line: int):
-    start_worker(desk)
-    warm_up(desk, model)
+def test_verdict_finds_the_finding_with_a_wrong_line(
+    installation: ReviewInstallation, model: StubModel, line: int
+):
+    start_worker(installation)
+    warm_up(installation, model)
     verdict = {"line": line, "rule": "bug", "verdict": "drop", "reason": "It cannot be 0."}
     model.answers(answer(finding(1, "y = 1 / x")), completion(json.dumps({"verdicts": [verdict]})))
     asked = panel(seats=VERIFIED_SEATS, mode="orchestrated", stop={"max_rounds": 4}).with_model("coder")
-    run = result_of(desk.review(asked, [read("a.py", "x = 1\ny = 1 / x\n")]), timeout_s=DEADLINE_S)
+    run = result_of(installation.review(asked, [read("a.py", "x = 1\ny = 1 / x\n")]), timeout_s=DEADLINE_S)
     assert (run.state, run.findings) == (RunState.COMPLETED, ())
     assert "1 findings dropped" in run.summary
 
 
-def test_verifier_decides_what_is_critical(desk: ReviewFixture, model: StubModel):
+def test_verifier_decides_what_is_critical(installation: ReviewInstallation, model: StubModel):
     verdicts = [
         {"line": 1, "rule": "bug", "verdict": "keep", "reason": "It crashes."},
         {"line": 2, "rule": "bug", "verdict": "drop", "reason": "It cannot be 0."},
     ]
-    start_worker(desk)
-    warm_up(desk, model)
+    start_worker(installation)
+    warm_up(installation, model)
     model.answers(
         answer(finding(1, "x = 1 / 0", severity="critical"), finding(2, "y = 1 / x")),
         completion(json.dumps({"verdicts": verdicts})),
     )
     asked = panel(seats=VERIFIED_SEATS, mode="orchestrated", stop={"max_rounds": 4}).with_model("coder")
-    run = result_of(desk.review(asked, [read("a.py", "x = 1 / 0\ny = 1 / x\n")]), timeout_s=DEADLINE_S)
+    run = result_of(
+        installation.review(asked, [read("a.py", "x = 1 / 0\ny = 1 / x\n")]), timeout_s=DEADLINE_S
+    )
     assert [(it.start_line, it.severity, it.verification.reason) for it in run.findings] == [
         (1, "critical", "It crashes.")
     ]
@@ -227,40 +239,40 @@ def test_verifier_decides_what_is_critical(desk: ReviewFixture, model: StubModel
 
 
 @pytest.mark.long
-def test_text_that_does_not_fit_fails_the_item(desk: ReviewFixture, model: StubModel):
-    set_model(desk, model, tokens=200)
-    start_worker(desk, tokens=200)
-    run = result_of(desk.review(model_panel(), [read("a.py", "x = 1\n" * 500)]), timeout_s=DEADLINE_S)
+def test_text_that_does_not_fit_fails_the_item(installation: ReviewInstallation, model: StubModel):
+    set_model(installation, model, tokens=200)
+    start_worker(installation, tokens=200)
+    run = result_of(installation.review(model_panel(), [read("a.py", "x = 1\n" * 500)]), timeout_s=DEADLINE_S)
     assert run.state is RunState.FAILED
     assert "the model or the budget allows 200" in run.results[0].error
     assert model.asked == []
 
 
 @pytest.mark.long
-def test_another_window_or_rule_is_reviewed_again(desk: ReviewFixture, model: StubModel):
-    start_worker(desk)
-    warm_up(desk, model)
+def test_another_window_or_rule_is_reviewed_again(installation: ReviewInstallation, model: StubModel):
+    start_worker(installation)
+    warm_up(installation, model)
     model.answers(answer())
     items: list[ReadItem] = [read("a.py", "x = 1\n")]
     for rules, count in [("", 1), ("", 1), ("No x.", 2)]:
         asked = model_panel(review_rules=rules)
-        assert result_of(desk.review(asked, items), timeout_s=DEADLINE_S).state is RunState.COMPLETED
+        assert result_of(installation.review(asked, items), timeout_s=DEADLINE_S).state is RunState.COMPLETED
         assert len(model.asked) == count
     assert "No x." in prompt(model.asked[-1])
-    desk.workers.pop().close()
-    set_model(desk, model, tokens=8_000)
-    start_worker(desk, tokens=8_000)
-    warm_up(desk, model)
+    installation.workers.pop().close()
+    set_model(installation, model, tokens=8_000)
+    start_worker(installation, tokens=8_000)
+    warm_up(installation, model)
     model.answers(answer())
-    result_of(desk.review(model_panel(), items), timeout_s=DEADLINE_S)
+    result_of(installation.review(model_panel(), items), timeout_s=DEADLINE_S)
     assert len(model.asked) == 1
 
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_killed_worker_doubles_no_chunk(desk: ReviewFixture, model: StubModel):
+def test_killed_worker_doubles_no_chunk(installation: ReviewInstallation, model: StubModel):
     model.answers(answer())
-    quick = replace(desk, lease_s=2.0, workers=[])
+    quick = replace(installation, lease_s=2.0, workers=[])
     quick.start_worker()
     quick.start_worker()
     job = quick.review(model_panel("finds"), [read("large.py", LARGE)])

@@ -41,7 +41,7 @@ from symposia.state.redis.keys import DELIVERIES
 NEWS = (a_finding(status=FindingStatus.NEW),)
 
 
-class DeliveryFixture:
+class Deliveries:
     """A deliverer with a webhook and a folder as destinations."""
 
     def __init__(self, client: Redis, folder: Path, system: RemoteSystem) -> None:
@@ -99,35 +99,35 @@ class DeliveryFixture:
 
 
 @pytest.fixture
-def desk(redis_url: str, tmp_path: Path) -> Iterator[DeliveryFixture]:
+def deliveries(redis_url: str, tmp_path: Path) -> Iterator[Deliveries]:
     system = RemoteSystem()
     with connect(redis_url) as client:
-        yield DeliveryFixture(client, tmp_path, system)
+        yield Deliveries(client, tmp_path, system)
     system.close()
 
 
-def test_report_is_delivered_to_every_destination(desk):
-    run = desk.queue(deliver=["shelf", "board", "shelf"], formats=["markdown", "sarif"])
-    assert desk.index.waiting() == 2
-    assert desk.sweep() == 2
-    assert desk.written() == ["review.md", "review.sarif", "run.json", "summary.txt"]
-    assert [it["run_id"] for it in desk.system.letters] == [run.id]
-    assert desk.index.waiting() == desk.sweep() == 0
+def test_report_is_delivered_to_every_destination(deliveries):
+    run = deliveries.queue(deliver=["shelf", "board", "shelf"], formats=["markdown", "sarif"])
+    assert deliveries.index.waiting() == 2
+    assert deliveries.sweep() == 2
+    assert deliveries.written() == ["review.md", "review.sarif", "run.json", "summary.txt"]
+    assert [it["run_id"] for it in deliveries.system.letters] == [run.id]
+    assert deliveries.index.waiting() == deliveries.sweep() == 0
 
 
-def test_repeated_notes_and_messages_change_nothing(desk):
-    run = desk.queue(deliver=["board"])
-    desk.queue(run, deliver=["board"])
-    (job,) = desk.jobs()
+def test_repeated_notes_and_messages_change_nothing(deliveries):
+    run = deliveries.queue(deliver=["board"])
+    deliveries.queue(run, deliver=["board"])
+    (job,) = deliveries.jobs()
     for _ in range(3):
-        desk.deliverer.deliver(job)
-    assert len(desk.system.deliveries) == 1
+        deliveries.deliverer.deliver(job)
+    assert len(deliveries.system.deliveries) == 1
 
 
-def test_unqueued_report_is_not_delivered(desk):
-    run = desk.queue()
-    desk.deliverer.deliver(DeliveryJob(run=run.id, to="board", formats=()))
-    assert desk.system.deliveries == []
+def test_unqueued_report_is_not_delivered(deliveries):
+    run = deliveries.queue()
+    deliveries.deliverer.deliver(DeliveryJob(run=run.id, to="board", formats=()))
+    assert deliveries.system.deliveries == []
 
 
 @pytest.mark.parametrize(
@@ -138,46 +138,46 @@ def test_unqueued_report_is_not_delivered(desk):
         ((), RunState.FAILED, 1),
     ],
 )
-def test_destination_may_take_changes_only(desk, findings, state, delivered):
-    desk.queue(a_run(findings=findings, state=state), deliver=["board"], only_on_change=True)
-    assert desk.sweep() == delivered
+def test_destination_may_take_changes_only(deliveries, findings, state, delivered):
+    deliveries.queue(a_run(findings=findings, state=state), deliver=["board"], only_on_change=True)
+    assert deliveries.sweep() == delivered
 
 
-def test_failed_delivery_is_retried_under_its_id(desk):
-    desk.queue(deliver=["board"])
-    desk.system.answers = [(503, {}), (503, {})]
+def test_failed_delivery_is_retried_under_its_id(deliveries):
+    deliveries.queue(deliver=["board"])
+    deliveries.system.answers = [(503, {}), (503, {})]
     for failed in (1, 2):
-        assert desk.sweep() == 1
-        (job,) = desk.jobs()
+        assert deliveries.sweep() == 1
+        (job,) = deliveries.jobs()
         assert job.failed == failed
         delay_ms = FIRST_DELAY_MS * failed
-        assert delay_ms - 9_000 < desk.wait_ms() <= delay_ms
-        assert desk.sweep() == 0
-        desk.make_due()
-    assert desk.sweep() == 1
-    assert desk.index.waiting() == 0
-    assert len({headers["webhook-id"] for headers, _ in desk.system.deliveries}) == 1
-    assert desk.index.failures(count=9) == []
+        assert delay_ms - 9_000 < deliveries.wait_ms() <= delay_ms
+        assert deliveries.sweep() == 0
+        deliveries.make_due()
+    assert deliveries.sweep() == 1
+    assert deliveries.index.waiting() == 0
+    assert len({headers["webhook-id"] for headers, _ in deliveries.system.deliveries}) == 1
+    assert deliveries.index.failures(count=9) == []
 
 
-def test_retry_after_is_respected_within_bounds(desk):
-    desk.queue(deliver=["board"])
-    desk.system.answers = [(503, {"Retry-After": "600"}), (503, {"Retry-After": "9999999"})]
-    desk.sweep()
-    assert 590_000 < desk.wait_ms() <= 600_000
-    desk.make_due()
-    desk.sweep()
-    assert LONGEST_DELAY_MS - 10_000 < desk.wait_ms() <= LONGEST_DELAY_MS
+def test_retry_after_is_respected_within_bounds(deliveries):
+    deliveries.queue(deliver=["board"])
+    deliveries.system.answers = [(503, {"Retry-After": "600"}), (503, {"Retry-After": "9999999"})]
+    deliveries.sweep()
+    assert 590_000 < deliveries.wait_ms() <= 600_000
+    deliveries.make_due()
+    deliveries.sweep()
+    assert LONGEST_DELAY_MS - 10_000 < deliveries.wait_ms() <= LONGEST_DELAY_MS
 
 
-def test_delivery_is_given_up_after_all_attempts(desk, caplog):
-    run = desk.queue(deliver=["board"])
-    desk.system.answers = [(503, {})] * 3
+def test_delivery_is_given_up_after_all_attempts(deliveries, caplog):
+    run = deliveries.queue(deliver=["board"])
+    deliveries.system.answers = [(503, {})] * 3
     for _ in range(3):
-        desk.sweep()
-        desk.make_due()
-    assert desk.index.waiting() == 0
-    (told,) = desk.index.failures(count=9)
+        deliveries.sweep()
+        deliveries.make_due()
+    assert deliveries.index.waiting() == 0
+    (told,) = deliveries.index.failures(count=9)
     assert told.endswith(f"board, review {run.id}: 127.0.0.1 answered HTTP 503")
     assert [it.levelno for it in caplog.records if "giving up" in it.message] == [logging.ERROR]
 
@@ -189,105 +189,107 @@ def test_delivery_is_given_up_after_all_attempts(desk, caplog):
         ({"deliver": ["board"], "formats": ["pdf"]}, "formats: must be one of markdown, html"),
     ],
 )
-def test_impossible_delivery_is_given_up_at_once(desk, options, why):
-    desk.queue(**options)
-    desk.sweep()
-    assert desk.index.waiting() == 0
-    assert why in desk.index.failures(count=1)[0]
+def test_impossible_delivery_is_given_up_at_once(deliveries, options, why):
+    deliveries.queue(**options)
+    deliveries.sweep()
+    assert deliveries.index.waiting() == 0
+    assert why in deliveries.index.failures(count=1)[0]
 
 
-def test_lost_run_and_permanent_refusal_are_given_up(desk):
-    desk.runs.pop(desk.queue(deliver=["board"]).id)
-    desk.system.answers = [(410, {})]
-    desk.queue(deliver=["board"])
-    desk.sweep()
-    assert desk.index.waiting() == 0
-    assert len(desk.index.failures(count=9)) == 2
+def test_lost_run_and_permanent_refusal_are_given_up(deliveries):
+    deliveries.runs.pop(deliveries.queue(deliver=["board"]).id)
+    deliveries.system.answers = [(410, {})]
+    deliveries.queue(deliver=["board"])
+    deliveries.sweep()
+    assert deliveries.index.waiting() == 0
+    assert len(deliveries.index.failures(count=9)) == 2
 
 
-def test_invalid_queue_entries_are_dropped(desk, caplog):
-    desk.queue(deliver="board")
-    desk.queue(deliver=["../etc"])
-    assert desk.index.waiting() == 0
+def test_invalid_queue_entries_are_dropped(deliveries, caplog):
+    deliveries.queue(deliver="board")
+    deliveries.queue(deliver=["../etc"])
+    assert deliveries.index.waiting() == 0
     assert caplog.text.count("not delivering the report") == 2
 
 
-def test_delivery_waits_until_its_run_has_ended(desk):
-    run = desk.queue(deliver=["board"])
-    desk.runs[run.id] = run.model_copy(update={"state": RunState.RUNNING})
-    desk.sweep()
-    assert desk.system.deliveries == []
-    assert desk.wait_ms() <= 1_000
-    assert desk.jobs()[0].failed == 0
-    desk.runs[run.id] = run
-    desk.make_due()
-    desk.sweep()
-    assert len(desk.system.deliveries) == 1
+def test_delivery_waits_until_its_run_has_ended(deliveries):
+    run = deliveries.queue(deliver=["board"])
+    deliveries.runs[run.id] = run.model_copy(update={"state": RunState.RUNNING})
+    deliveries.sweep()
+    assert deliveries.system.deliveries == []
+    assert deliveries.wait_ms() <= 1_000
+    assert deliveries.jobs()[0].failed == 0
+    deliveries.runs[run.id] = run
+    deliveries.make_due()
+    deliveries.sweep()
+    assert len(deliveries.system.deliveries) == 1
 
 
-def test_delivery_is_claimed_by_one_worker(desk):
-    desk.queue(deliver=["board"])
-    assert sweep_deliveries(desk.index, lambda _: None) == 1  # and its worker dies
-    assert desk.sweep() == 0
-    assert HOLD_MS - 10_000 < desk.wait_ms() <= HOLD_MS + 1
-    desk.make_due()
-    assert desk.sweep() == 1
-    assert len(desk.system.deliveries) == 1
+def test_delivery_is_claimed_by_one_worker(deliveries):
+    deliveries.queue(deliver=["board"])
+    assert sweep_deliveries(deliveries.index, lambda _: None) == 1  # and its worker dies
+    assert deliveries.sweep() == 0
+    assert HOLD_MS - 10_000 < deliveries.wait_ms() <= HOLD_MS + 1
+    deliveries.make_due()
+    assert deliveries.sweep() == 1
+    assert len(deliveries.system.deliveries) == 1
 
 
-def test_delivery_queue_is_limited_and_sent_in_batches(desk, monkeypatch):
+def test_delivery_queue_is_limited_and_sent_in_batches(deliveries, monkeypatch):
     monkeypatch.setattr(deliverer, "_SWEEP_LIMIT", 2)
     monkeypatch.setattr(queues, "MOST", 5)
-    desk.index.add_deliveries([DeliveryJob(run=new_id(), to="board", formats=()) for _ in range(9)])
-    assert desk.index.waiting() == 5
-    assert sweep_deliveries(desk.index, lambda _: None) == 5
+    deliveries.index.add_deliveries([DeliveryJob(run=new_id(), to="board", formats=()) for _ in range(9)])
+    assert deliveries.index.waiting() == 5
+    assert sweep_deliveries(deliveries.index, lambda _: None) == 5
 
 
-def test_pull_request_of_a_run_is_part_of_its_deliveries(desk):
-    run = desk.queue(deliver=["board"], pull_request={"number": 5})
-    (job,) = desk.jobs()
+def test_pull_request_of_a_run_is_part_of_its_deliveries(deliveries):
+    run = deliveries.queue(deliver=["board"], pull_request={"number": 5})
+    (job,) = deliveries.jobs()
     assert job.pull_request == PullRequest(number=5)
-    assert desk.index.waiting_of(run.id) == ["board"]
-    desk.system.answers = [(410, {})]
-    desk.sweep()
-    assert desk.index.waiting_of(run.id) == []
-    assert len(desk.index.failures_of(run.id)) == 1
-    assert desk.index.failures_of(new_id()) == []
+    assert deliveries.index.waiting_of(run.id) == ["board"]
+    deliveries.system.answers = [(410, {})]
+    deliveries.sweep()
+    assert deliveries.index.waiting_of(run.id) == []
+    assert len(deliveries.index.failures_of(run.id)) == 1
+    assert deliveries.index.failures_of(new_id()) == []
 
 
-def test_corrected_report_of_a_retried_run_arrives(desk):
-    run = desk.queue(deliver=["shelf", "board"])
-    desk.sweep()
-    desk.queue(run.model_copy(update={"retries": 1, "summary": "corrected"}), deliver=["shelf", "board"])
-    desk.sweep()
-    assert desk.index.waiting() == 0
-    texts = [it.read_text() for it in sorted((desk.folder / "shelf").glob("*/*/summary.txt"))]
+def test_corrected_report_of_a_retried_run_arrives(deliveries):
+    run = deliveries.queue(deliver=["shelf", "board"])
+    deliveries.sweep()
+    deliveries.queue(
+        run.model_copy(update={"retries": 1, "summary": "corrected"}), deliver=["shelf", "board"]
+    )
+    deliveries.sweep()
+    assert deliveries.index.waiting() == 0
+    texts = [it.read_text() for it in sorted((deliveries.folder / "shelf").glob("*/*/summary.txt"))]
     assert ["corrected" in it for it in texts] == [False, True]
-    first, second = (headers["webhook-id"] for headers, _ in desk.system.deliveries)
+    first, second = (headers["webhook-id"] for headers, _ in deliveries.system.deliveries)
     assert first != second
 
 
-def test_unexpected_error_counts_as_a_failed_attempt(desk, monkeypatch):
+def test_unexpected_error_counts_as_a_failed_attempt(deliveries, monkeypatch):
     def fail(*_args: object, **_more: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(desk.destinations, "deliver", fail)
-    run = desk.queue(deliver=["board"])
+    monkeypatch.setattr(deliveries.destinations, "deliver", fail)
+    run = deliveries.queue(deliver=["board"])
     for attempt in (1, 2):
-        desk.sweep()
-        assert [it.failed for it in desk.jobs()] == [attempt]
-        desk.make_due()
-    desk.sweep()
-    assert desk.jobs() == []
-    assert "unexpected ZeroDivisionError" in desk.index.failures_of(run.id)[0]
+        deliveries.sweep()
+        assert [it.failed for it in deliveries.jobs()] == [attempt]
+        deliveries.make_due()
+    deliveries.sweep()
+    assert deliveries.jobs() == []
+    assert "unexpected ZeroDivisionError" in deliveries.index.failures_of(run.id)[0]
 
 
-def test_malformed_queue_entry_stops_no_other_delivery(desk, caplog):
-    desk.client.zadd(DELIVERIES, {"{": 0, '{"run":"x"}': 1})
-    run = desk.queue(deliver=["board"])
-    desk.sweep()
-    assert (len(desk.system.deliveries), desk.index.waiting()) == (1, 0)
-    assert desk.index.failures_of(run.id) == []
+def test_malformed_queue_entry_stops_no_other_delivery(deliveries, caplog):
+    deliveries.client.zadd(DELIVERIES, {"{": 0, '{"run":"x"}': 1})
+    run = deliveries.queue(deliver=["board"])
+    deliveries.sweep()
+    assert (len(deliveries.system.deliveries), deliveries.index.waiting()) == (1, 0)
+    assert deliveries.index.failures_of(run.id) == []
     assert caplog.text.count("dropping malformed delivery") == 2
 
 

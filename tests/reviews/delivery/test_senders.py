@@ -57,12 +57,12 @@ def test_a_folder_gets_each_run_whole_and_once(tmp_path):
     book = deliveries(shelf={"kind": "folder", "folder": str(tmp_path / "reviews")})
     for _ in range(2):
         book.deliver("shelf", PARCEL)
-    (place,) = (tmp_path / "reviews" / "shop-code").iterdir()
-    assert place.name.endswith(RUN.id[:8])
-    assert tree(place) == {"review.md", "review.sarif", "run.json", "summary.txt"}
-    assert (place / "review.md").read_bytes() == b"# Review\n"
-    assert (place / "run.json").read_bytes() == summary_json(RUN)
-    assert stat.S_IMODE(place.stat().st_mode) == 0o777 & ~_umask()
+    (run_folder,) = (tmp_path / "reviews" / "shop-code").iterdir()
+    assert run_folder.name.endswith(RUN.id[:8])
+    assert tree(run_folder) == {"review.md", "review.sarif", "run.json", "summary.txt"}
+    assert (run_folder / "review.md").read_bytes() == b"# Review\n"
+    assert (run_folder / "run.json").read_bytes() == summary_json(RUN)
+    assert stat.S_IMODE(run_folder.stat().st_mode) == 0o777 & ~_umask()
 
 
 def _umask() -> int:

@@ -22,7 +22,7 @@ files = [{ path = "a.py", set = "tuning", defects = [{ kind = "race", quote = "x
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def dataset(tmp_path: Path) -> Path:
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "a.py").write_text("x = 1\n")
     (tmp_path / "dataset.toml").write_text(SMALL)
@@ -53,8 +53,8 @@ def test_reviewers_are_shown_the_files_of_the_set_only():
     assert request.folder == SHIPPED / "code"
 
 
-def test_a_dataset_is_found_by_its_folder_or_file(place: Path):
-    assert read_dataset(place) == read_dataset(place / "dataset.toml")
+def test_a_dataset_is_found_by_its_folder_or_file(dataset: Path):
+    assert read_dataset(dataset) == read_dataset(dataset / "dataset.toml")
 
 
 @pytest.mark.parametrize(
@@ -69,15 +69,15 @@ def test_a_dataset_is_found_by_its_folder_or_file(place: Path):
     ],
     ids=["quote", "kind", "missing", "outside", "toml", "folder"],
 )
-def test_invalid_datasets_are_refused(place: Path, change: tuple[str, str], message: str):
-    (place / "dataset.toml").write_text(SMALL.replace(*change))
+def test_invalid_datasets_are_refused(dataset: Path, change: tuple[str, str], message: str):
+    (dataset / "dataset.toml").write_text(SMALL.replace(*change))
     with pytest.raises(InvalidInput, match=message):
-        read_dataset(place)
+        read_dataset(dataset)
 
 
-def test_set_without_files_is_refused(place: Path):
+def test_set_without_files_is_refused(dataset: Path):
     with pytest.raises(InvalidInput, match="set: must have files"):
-        read_dataset(place, chosen=DefectSet.HELD_BACK)
+        read_dataset(dataset, chosen=DefectSet.HELD_BACK)
 
 
 def test_missing_dataset_is_refused(tmp_path: Path):

@@ -53,9 +53,9 @@ def test_sarif_is_valid_and_names_place_rule_and_state() -> None:
     told = {it["ruleId"]: it for it in run["results"]}
     assert sorted(told) == ["E501", "F401", "S105", "remark"] == rules
     assert all(rules[it["ruleIndex"]] == it["ruleId"] for it in run["results"])
-    place = told["S105"]["locations"][0]["physicalLocation"]
+    location = told["S105"]["locations"][0]["physicalLocation"]
     region = {"startLine": 9, "startColumn": 5, "endLine": 9, "endColumn": 16}
-    assert place == {"artifactLocation": {"uri": "app.py"}, "region": region}
+    assert location == {"artifactLocation": {"uri": "app.py"}, "region": region}
     assert (told["S105"]["level"], told["S105"]["message"]["text"]) == (
         "error",
         "A key in the code\n\nKeys leak.\n\nMove\nit.",

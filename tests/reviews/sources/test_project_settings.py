@@ -221,8 +221,8 @@ def test_imports_name_what_exists_below_a_source(
     wanted = set[str]()
     for source in sources:
         for name in names:
-            place = f"{source}/{name.replace('.', '/')}"
-            wanted |= {it for it in modules if it in (f"{place}.py", f"{place}/__init__.py")}
-            wanted |= {f"{place}/" for it in modules if it.startswith(f"{place}/")}
+            stem = f"{source}/{name.replace('.', '/')}"
+            wanted |= {it for it in modules if it in (f"{stem}.py", f"{stem}/__init__.py")}
+            wanted |= {f"{stem}/" for it in modules if it.startswith(f"{stem}/")}
     assert isinstance(found, list)
     assert set(found) == wanted

@@ -46,10 +46,10 @@ AGENTS = {"ann": "draw", "bob": "count_bytes", "cat": "count_bytes_async", "dan"
 
 
 @pytest.mark.parametrize("pool", ["threads", pytest.param("processes", marks=pytest.mark.long)])
-def test_every_kind_of_agent_reads_files(stage, model, pool):
-    stage.start_worker(concurrency=2, options=("--pool", pool))
+def test_every_kind_of_agent_reads_files(installation, model, pool):
+    installation.start_worker(concurrency=2, options=("--pool", pool))
     model.answers(completion("I see a picture."))
-    job = stage.submit(
+    job = installation.submit(
         "round_robin",
         AGENTS,
         stop=MaxRounds(1),
@@ -70,19 +70,19 @@ def test_every_kind_of_agent_reads_files(stage, model, pool):
     assert "These are notes." in text["text"]
     url = picture["image_url"]["url"]
     assert base64.b64decode(url.removeprefix("data:image/png;base64,")) == PICTURE + b"1"
-    records = RecordingStore(stage.client._parts.sessions.connections.redis).read_all(job.id)
+    records = RecordingStore(installation.client._parts.sessions.connections.redis).read_all(job.id)
     assert len(records) == 4
     assert all(len(it) < 20_000 for it in records.values())
-    replayed = stage.client.replay(job.id, rerun=["ann", "bob", "cat"])
+    replayed = installation.client.replay(job.id, rerun=["ann", "bob", "cat"])
     assert (replayed.turns, replayed.requests, len(model.asked)) == (4, 1, 1)
 
 
 @pytest.mark.long
-def test_asynchronous_clients_read_files(stage, model):
-    stage.start_worker()
+def test_asynchronous_clients_read_files(installation, model):
+    installation.start_worker()
 
     async def run():
-        async with AsyncClient(load_settings(**stage.settings)) as client:
+        async with AsyncClient(load_settings(**installation.settings)) as client:
             collab = {
                 "title": "t",
                 "purpose": "p",

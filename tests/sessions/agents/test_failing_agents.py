@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import live
-from live import mood, place_of, result_of, until
+from live import location_of, mood, result_of, until
 from stub_agents import live as live_agents
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 
@@ -40,19 +40,19 @@ def test_last_failed_attempt_aborts_with_a_reason(shared, checked):
     checked(job, result)
 
 
-def test_exception_is_logged_and_journalled(stage):
-    worker = stage.start_worker()
-    job = stage.submit(
+def test_exception_is_logged_and_journalled(installation):
+    worker = installation.start_worker()
+    job = installation.submit(
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 9}
     )
     result_of(job)
-    place = place_of(live_agents, "RuntimeError(f")
+    location = location_of(live_agents, "RuntimeError(f")
     failures = [event.data for event in job.collab().events if event.event_type == "turn.failed"]
     assert [(it["attempt"], it["type"], it["at"], it["error"]) for it in failures] == [
-        (n, "RuntimeError", place, mood(n)) for n in (1, 2)
+        (n, "RuntimeError", location, mood(n)) for n in (1, 2)
     ]
     assert worker.log().count("Traceback (most recent call last)") == 2
-    assert f'stub_agents/live.py", line {place.partition(":")[2]}, in moody' in worker.log()
+    assert f'stub_agents/live.py", line {location.partition(":")[2]}, in moody' in worker.log()
     assert str(live.SUPPORT) not in str(failures), "no path of the machine"
 
 
@@ -142,17 +142,17 @@ def test_substitute_gets_its_own_window(shared, checked):
 
 
 @pytest.mark.long
-def test_unknown_agent_is_found_in_a_changed_agents_file(stage, checked):
+def test_unknown_agent_is_found_in_a_changed_agents_file(installation, checked):
     """As when a new agents file is rolled out while sessions wait."""
-    file = stage.folder / "agents.toml"
+    file = installation.folder / "agents.toml"
     registry = file.read_text()
-    job = stage.client.submit(
+    job = installation.client.submit(
         {"title": "t", "purpose": "p", "mode": "round_robin", "participants": [{"participant_id": "say"}]},
         stop=MaxTurns(1),
         policy={"attempts": 1},
     )
     file.write_text("")
-    stage.start_worker()
+    installation.start_worker()
     until(lambda: job.state().awaited_agents == ("say",), what="the turn waits for the agent")
     file.write_text(registry)
     result = result_of(job)

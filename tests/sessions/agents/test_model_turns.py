@@ -60,19 +60,19 @@ def test_failed_turn_costs_its_attempts(shared, shared_model):
 
 
 @pytest.mark.long
-def test_retry_after_of_a_provider_is_respected(stage):
-    stage.lease_s = 60  # a busy machine must not make two attempts of one
-    with (stage.folder / "agents.toml").open("a") as file:
+def test_retry_after_of_a_provider_is_respected(installation):
+    installation.lease_s = 60  # a busy machine must not make two attempts of one
+    with (installation.folder / "agents.toml").open("a") as file:
         file.write(PATIENT)
-    stage.start_worker()
-    job = stage.submit(
+    installation.start_worker()
+    job = installation.submit(
         "round_robin",
         {"ann": "patient", "bob": "say"},
         stop=MaxTurns(1),
         policy=FailurePolicy(attempts=2, backoff_s=0),
     )
     assert result_of(job, timeout_s=90).dialog.messages[0].content == "now"
-    first, second = map(json.loads, (stage.folder / "asked.jsonl").read_text().splitlines())
+    first, second = map(json.loads, (installation.folder / "asked.jsonl").read_text().splitlines())
     assert second - first >= PATIENCE_S - 0.1
 
 

@@ -33,14 +33,14 @@ model = "stub"
 AGENTS = {"bob": "gated", "ann": "model"}
 
 
-def talk(stage):
+def talk(installation):
     """A session in which a model answers second, and a reader from before that turn."""
-    gate = stage.folder / "gate"
-    job = stage.submit(
+    gate = installation.folder / "gate"
+    job = installation.submit(
         "round_robin", AGENTS, stop=MaxTurns(2), parameters={"gate": str(gate), "gate_turn": 1}
     )
     reader = Reader(job.stream())
-    with connect(stage.redis_url) as client:
+    with connect(installation.redis_url) as client:
         key = session_key(job.id, "listening")
         until(lambda: client.exists(key), timeout_s=90, what="the reader is there")
     gate.touch()
@@ -73,31 +73,31 @@ def test_returning_reader_sees_the_same_text(shared, shared_model):
 
 
 @pytest.mark.long
-def test_text_of_a_killed_attempt_is_withdrawn(stage, model, checked):
+def test_text_of_a_killed_attempt_is_withdrawn(installation, model, checked):
     never = threading.Event()
     model.answers(completion("lost words", pause=never, pause_after=2), completion(TEXT))
-    first = stage.start_worker()
-    job, reader = talk(stage)
+    first = installation.start_worker()
+    job, reader = talk(installation)
     reader.sees("lost words")
     first.kill()
-    stage.start_worker()
+    installation.start_worker()
     assert reader.finish() == [FIRST, TEXT]
     after = reader.seen[reader.seen.index("lost words") + 1 :]
     assert after[0] == "", "the lost words are taken back"
     assert all(TEXT.startswith(text) for text in after)
-    late = Reader(stage.client.get_job(job.id).stream())
+    late = Reader(installation.client.get_job(job.id).stream())
     assert late.finish() == [FIRST, TEXT]
     assert late.seen == []
     checked(job, result_of(job))
 
 
-def test_tool_calls_are_seen_in_a_live_session(stage, model, checked):
-    agents = stage.folder / "agents.toml"
+def test_tool_calls_are_seen_in_a_live_session(installation, model, checked):
+    agents = installation.folder / "agents.toml"
     tools = '[agents.adder]\nkind = "llm"\nmodel = "stub"\ntools = ["add"]\n\n[tools.add]\ncallable = "stub_agents.tools:add"\n'
     agents.write_text(agents.read_text() + tools)
     model.answers(completion(tool=("add", {"a": 2, "b": 3})), completion("It is 5."))
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "adder"}, stop=MaxTurns(1))
+    installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "adder"}, stop=MaxTurns(1))
     result = result_of(job, timeout_s=90)
     # Who comes late sees them, too, before the message of their turn.
     seen = list(filter(None, job.live()))
@@ -112,7 +112,7 @@ def test_tool_calls_are_seen_in_a_live_session(stage, model, checked):
     assert begin.call_id == end.call_id
     spoken = next(at for at, it in enumerate(seen) if getattr(it, "messages", ()))
     assert seen.index(begin) < seen.index(end) < spoken
-    with connect(stage.redis_url) as client:
+    with connect(installation.redis_url) as client:
         assert client.pttl(session_key(job.id, "tools")) > 0
     checked(job, result)
 
@@ -148,10 +148,10 @@ def test_nothing_is_published_without_readers(shared, shared_model):
 
 
 @pytest.mark.long
-def test_streaming_may_be_disabled(stage, model):
-    registry = stage.folder / "agents.toml"
+def test_streaming_may_be_disabled(installation, model):
+    registry = installation.folder / "agents.toml"
     registry.write_text(registry.read_text().replace("request_timeout_s = 60", "stream = false"))
-    stage.start_worker()
-    _, reader = talk(stage)
+    installation.start_worker()
+    _, reader = talk(installation)
     assert reader.finish()[0] == FIRST
     assert not model.asked[0].body.get("stream")

@@ -22,26 +22,26 @@ argv = ["{python}", "-c", "import json, sys; print(len(json.load(sys.stdin)['mes
 
 
 @pytest.fixture
-def pids(stage):
+def pids(installation):
     """The file with the process id of the sleeping program."""
-    path = stage.folder / "pid"
-    file = stage.folder / "agents.toml"
+    path = installation.folder / "pid"
+    file = installation.folder / "agents.toml"
     file.write_text(file.read_text() + PROGRAM.replace("PIDS", str(path)))
     return path
 
 
 @pytest.fixture
-def asleep(stage, pids):
+def asleep(installation, pids):
     """A session whose program sleeps, and the program."""
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "sleeper"})
+    installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "sleeper"})
     until(lambda: pids.exists() and pids.read_text(), what="the program runs")
     return job, psutil.Process(int(pids.read_text()))
 
 
-def test_a_program_speaks_in_turn_and_hears_the_dialog(stage, pids, checked):
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "counter", "bob": "say"}, stop={"max_turns": 4})
+def test_a_program_speaks_in_turn_and_hears_the_dialog(installation, pids, checked):
+    installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "counter", "bob": "say"}, stop={"max_turns": 4})
     result = result_of(job)
     assert [m.content for m in result.dialog.messages if m.speaker == "ann"] == ["0 so far", "2 so far"]
     checked(job, result)
@@ -56,8 +56,8 @@ def test_cancelled_session_ends_its_program(asleep):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 @pytest.mark.long
-def test_killed_worker_ends_its_program(stage, asleep):
+def test_killed_worker_ends_its_program(installation, asleep):
     job, process = asleep
-    stage.workers[0].kill()
+    installation.workers[0].kill()
     until(lambda: is_gone(process), timeout_s=30, what="the program is gone")
     job.cancel()

@@ -37,10 +37,10 @@ def form(data):
     return completion(tool=("final_result", data))
 
 
-def test_model_fills_in_the_schema(stage, model, checked):
+def test_model_fills_in_the_schema(installation, model, checked):
     model.answers(form(GOOD))
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "model"}, **ONE)
+    installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "model"}, **ONE)
     result = result_of(job)
     assert (result.output, json.loads(result.text)) == (Report(**GOOD), GOOD)
     (tool,) = model.asked[0].body["tools"]
@@ -49,19 +49,19 @@ def test_model_fills_in_the_schema(stage, model, checked):
 
 
 @pytest.mark.long
-def test_model_is_asked_again_once_with_the_faults(stage, model):
+def test_model_is_asked_again_once_with_the_faults(installation, model):
     model.answers(form(BAD), form(GOOD))
-    stage.start_worker()
-    result = result_of(stage.submit("round_robin", {"ann": "model"}, **ONE))
+    installation.start_worker()
+    result = result_of(installation.submit("round_robin", {"ann": "model"}, **ONE))
     assert (result.output, len(model.asked), result.usage.requests) == (Report(**GOOD), 2, 2)
     assert "$.title: 7 is not of type 'string'" in json.dumps(model.asked[1].body["messages"])
 
 
 @pytest.mark.long
-def test_model_without_structured_output_gets_the_schema_as_text(stage, model):
+def test_model_without_structured_output_gets_the_schema_as_text(installation, model):
     model.answers(completion(f"```json\n{json.dumps(GOOD)}\n```"))
-    stage.start_worker()
-    result = result_of(stage.submit("round_robin", {"ann": "textual"}, **ONE))
+    installation.start_worker()
+    result = result_of(installation.submit("round_robin", {"ann": "textual"}, **ONE))
     assert result.output == Report(**GOOD)
     assert '"required":["title"]' in json.dumps(model.asked[0].body["messages"]).replace("\\", "").replace(
         " ", ""
@@ -69,12 +69,12 @@ def test_model_without_structured_output_gets_the_schema_as_text(stage, model):
 
 
 @pytest.mark.long
-def test_orchestrator_gives_it_in_the_closing_turn(stage, model):
+def test_orchestrator_gives_it_in_the_closing_turn(installation, model):
     done = {"satisfied": True, "reason": "enough"}
     model.answers(form(done), form(GOOD))
-    stage.start_worker()
+    installation.start_worker()
     result = result_of(
-        stage.submit(
+        installation.submit(
             "orchestrated", {"lead": "model", "ann": "say"}, output=Report, roles={"lead": "orchestrator"}
         )
     )
@@ -82,23 +82,25 @@ def test_orchestrator_gives_it_in_the_closing_turn(stage, model):
 
 
 @pytest.mark.long
-def test_spent_budget_allows_no_second_request(stage, model):
+def test_spent_budget_allows_no_second_request(installation, model):
     model.answers(form(BAD))
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "model"}, output=Report, stop=MaxTurns(1) | TokenBudget(20))
+    installation.start_worker()
+    job = installation.submit(
+        "round_robin", {"ann": "model"}, output=Report, stop=MaxTurns(1) | TokenBudget(20)
+    )
     result = result_of(job)
     assert (result.reason, len(model.asked)) == ("failed", 1)
 
 
 @pytest.mark.long
-def test_killed_worker_asks_only_for_the_correction(stage, model, checked):
+def test_killed_worker_asks_only_for_the_correction(installation, model, checked):
     model.answers(form(BAD), completion("lost", gate=threading.Event()), form(GOOD))
-    first = stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "model"}, **ONE)
+    first = installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "model"}, **ONE)
     until(lambda: len(model.asked) == 2, timeout_s=90, what="the model is asked again")
     first.kill()
-    stage.start_worker()
-    result = result_of(job, timeout_s=stage.lease_s + 90)
+    installation.start_worker()
+    result = result_of(job, timeout_s=installation.lease_s + 90)
     asked = [json.dumps(it.body["messages"]) for it in model.asked]
     assert ["is not valid" in it for it in asked] == [False, True, True]
     assert (result.output, result.usage.requests) == (Report(**GOOD), 2)
@@ -106,18 +108,18 @@ def test_killed_worker_asks_only_for_the_correction(stage, model, checked):
 
 
 @pytest.mark.long
-def test_callable_of_a_killed_worker_is_asked_only_for_the_correction(stage, checked):
+def test_callable_of_a_killed_worker_is_asked_only_for_the_correction(installation, checked):
     agent = '\n[agents.stuck]\nkind = "python"\ncallable = "stub_agents.typed:stuck"\nwindow = 9\n'
-    (stage.folder / "agents.toml").write_text(REGISTRY + agent)
-    gate = stage.folder / "gate"
-    first = stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "stuck"}, **ONE, parameters={"gate": str(gate)})
-    until(lambda: len(stage.calls()) == 2, timeout_s=90, what="the agent is asked again")
+    (installation.folder / "agents.toml").write_text(REGISTRY + agent)
+    gate = installation.folder / "gate"
+    first = installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "stuck"}, **ONE, parameters={"gate": str(gate)})
+    until(lambda: len(installation.calls()) == 2, timeout_s=90, what="the agent is asked again")
     first.kill()
     gate.touch()
-    stage.start_worker()
-    result = result_of(job, timeout_s=stage.lease_s + 90)
-    assert ["is not valid" in call["instruction"] for call in stage.calls()] == [False, True, True]
+    installation.start_worker()
+    result = result_of(job, timeout_s=installation.lease_s + 90)
+    assert ["is not valid" in call["instruction"] for call in installation.calls()] == [False, True, True]
     assert result.output == Report(**GOOD)
     checked(job, result)
 

@@ -29,20 +29,20 @@ def dispatches(job):
 @pytest.mark.parametrize(
     "mode", [it if it == "broadcast" else pytest.param(it, marks=pytest.mark.long) for it in MODES]
 )
-def test_turn_delivered_twice_is_spoken_once(stage, checked, mode):
-    stage.start_workers(2, app="processes.apps:twice")
+def test_turn_delivered_twice_is_spoken_once(installation, checked, mode):
+    installation.start_workers(2, app="processes.apps:twice")
     agents, options = MODES[mode]
-    job = stage.submit(mode, agents, **options)
+    job = installation.submit(mode, agents, **options)
     result = result_of(job)
 
     assert result.ok
-    assert len(dispatches(job)) == len(stage.calls()) == result.turns
+    assert len(dispatches(job)) == len(installation.calls()) == result.turns
     checked(job, result)
 
 
-def deliver_again(stage, job, mode):
+def deliver_again(installation, job, mode):
     """Every turn the session ever had, sent once more."""
-    app = create_worker_app(stage.client.settings)
+    app = create_worker_app(installation.client.settings)
     graph = TaskGraph(lambda: app)
     calls = []
     for payload in dispatches(job):
@@ -56,32 +56,32 @@ def deliver_again(stage, job, mode):
 
 
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast"])
-def test_redelivered_turns_change_nothing(stage, checked, mode):
-    gate = stage.folder / "gate"
-    worker = stage.start_worker()
+def test_redelivered_turns_change_nothing(installation, checked, mode):
+    gate = installation.folder / "gate"
+    worker = installation.start_worker()
     agents = dict.fromkeys(("ann", "bob", "cyd"), "gated")
-    job = stage.submit(mode, agents, stop=MaxRounds(2), parameters={"gate": str(gate), "gate_turn": 4})
-    until(lambda: [c for c in stage.calls() if c["turn"] == 4], what="the second round has begun")
+    job = installation.submit(mode, agents, stop=MaxRounds(2), parameters={"gate": str(gate), "gate_turn": 4})
+    until(lambda: [c for c in installation.calls() if c["turn"] == 4], what="the second round has begun")
     handled = worker.log().count("succeeded")
-    sent = deliver_again(stage, job, mode)
+    sent = deliver_again(installation, job, mode)
     until(lambda: worker.log().count("succeeded") >= handled + sent, what="the old deliveries were answered")
     gate.touch()
     result = result_of(job)
     assert (result.turns, len(result.dialog.messages)) == (6, 6)
 
     handled = worker.log().count("succeeded")
-    sent = deliver_again(stage, job, mode)
+    sent = deliver_again(installation, job, mode)
     until(lambda: worker.log().count("succeeded") >= handled + sent, what="the late deliveries were answered")
     assert result_of(job) == result
     checked(job, result)
 
 
-def test_messages_stay_small_and_readable(stage):
+def test_messages_stay_small_and_readable(installation):
     """What Flower shows names the turn, and never what was said."""
-    job = stage.submit(
+    job = installation.submit(
         "round_robin", {"ann": "say", "bob": "say"}, stop=MaxRounds(1), messages=["A secret word."]
     )
-    redis = stage.client._installation.sessions.workers._client
+    redis = installation.client._installation.sessions.workers._client
     raw = redis.lindex("symposia", 0)
     assert f"session={job.id}" in raw
     assert "secret" not in raw

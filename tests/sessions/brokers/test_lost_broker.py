@@ -49,27 +49,27 @@ def redis_url(server: EmbeddedServer) -> str:
     return server.url
 
 
-def speaking(stage, count: int = 1, **options):
+def speaking(installation, count: int = 1, **options):
     """Sessions whose third turn waits for the gate, in flight at this moment."""
     jobs = [
-        stage.submit(
+        installation.submit(
             "round_robin",
             {"ann": "gated", "bob": "gated"},
             stop=MaxTurns(6),
-            parameters={"gate": str(stage.folder / "gate"), "gate_turn": 3},
+            parameters={"gate": str(installation.folder / "gate"), "gate_turn": 3},
             **options,
         )
         for _ in range(count)
     ]
     until(
-        lambda: len([call for call in stage.calls() if call["turn"] == 3]) == count,
+        lambda: len([call for call in installation.calls() if call["turn"] == 3]) == count,
         what="third turns are being spoken",
     )
     return jobs
 
 
-def open_the_gate(stage) -> None:
-    (stage.folder / "gate").touch()
+def open_the_gate(installation) -> None:
+    (installation.folder / "gate").touch()
 
 
 def finds_the_broker_lost(worker: LiveWorker) -> None:
@@ -77,15 +77,15 @@ def finds_the_broker_lost(worker: LiveWorker) -> None:
 
 
 @pytest.mark.long
-def test_worker_with_turns_survives_a_broker_loss(stage, server, checked):
-    stage.lease_s = 60
-    worker = stage.start_worker()
-    jobs = speaking(stage, 3)
+def test_worker_with_turns_survives_a_broker_loss(installation, server, checked):
+    installation.lease_s = 60
+    worker = installation.start_worker()
+    jobs = speaking(installation, 3)
     kill_server(server)
     finds_the_broker_lost(worker)
     server.start()
     until(lambda: "answers again" in worker.log(), what="the worker notices that, too")
-    open_the_gate(stage)
+    open_the_gate(installation)
     for job in jobs:
         result = result_of(job)
         assert (result.ok, result.turns) == (True, 6)
@@ -94,31 +94,31 @@ def test_worker_with_turns_survives_a_broker_loss(stage, server, checked):
     assert worker.process.poll() is None, worker.log()
     problems = [it for it in worker.log().splitlines() if re.search(r" (WARNING|ERROR|CRITICAL)/", it)]
     assert len(problems) == 2, problems
-    spoken = [(call["turn"], call["attempt"]) for call in stage.calls()]
+    spoken = [(call["turn"], call["attempt"]) for call in installation.calls()]
     assert sorted(spoken) == sorted([(turn, 1) for turn in range(1, 7)] * 3), "nothing was paid for twice"
 
 
 @pytest.mark.long
-def test_output_during_an_outage_is_written_afterwards(stage, server, checked):
-    stage.lease_s = 60
-    worker = stage.start_worker(options=("--loglevel", "DEBUG"))
-    (job,) = speaking(stage)
+def test_output_during_an_outage_is_written_afterwards(installation, server, checked):
+    installation.lease_s = 60
+    worker = installation.start_worker(options=("--loglevel", "DEBUG"))
+    (job,) = speaking(installation)
     kill_server(server)
-    open_the_gate(stage)
+    open_the_gate(installation)
     until(lambda: "failed, retrying: " in worker.log(), what="the agent has spoken")
     server.start()
     result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 6)
-    assert [(call["turn"], call["attempt"]) for call in stage.calls()] == [(n, 1) for n in range(1, 7)]
+    assert [(call["turn"], call["attempt"]) for call in installation.calls()] == [(n, 1) for n in range(1, 7)]
     checked(job, result)
 
 
 @pytest.mark.long
-def test_worker_survives_repeated_outages(stage, server, checked):
-    stage.lease_s = 60
-    worker = stage.start_worker()
-    (job,) = speaking(stage)
+def test_worker_survives_repeated_outages(installation, server, checked):
+    installation.lease_s = 60
+    worker = installation.start_worker()
+    (job,) = speaking(installation)
     for ended in range(3):
         # Otherwise it would be the same outage.
         until(lambda ended=ended: worker.log().count("answers again") == ended, what="the last one has ended")
@@ -131,9 +131,9 @@ def test_worker_survives_repeated_outages(stage, server, checked):
             what="the worker notices",
         )
         server.start()
-        aside = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
+        aside = installation.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
         assert result_of(aside).ok
-    open_the_gate(stage)
+    open_the_gate(installation)
     result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 6)
@@ -142,34 +142,34 @@ def test_worker_survives_repeated_outages(stage, server, checked):
 
 
 @pytest.mark.long
-def test_worker_survives_cut_connections(stage, server, checked):
+def test_worker_survives_cut_connections(installation, server, checked):
     """The server stays, so what the worker holds could be given back, and would be spoken twice."""
-    stage.lease_s = 60
-    worker = stage.start_worker()
-    (job,) = speaking(stage)
-    stage.client._installation.sessions.workers._client.client_kill_filter(_type="normal", skipme=True)
-    stage.client._installation.sessions.workers._client.client_kill_filter(_type="pubsub", skipme=True)
+    installation.lease_s = 60
+    worker = installation.start_worker()
+    (job,) = speaking(installation)
+    installation.client._installation.sessions.workers._client.client_kill_filter(_type="normal", skipme=True)
+    installation.client._installation.sessions.workers._client.client_kill_filter(_type="pubsub", skipme=True)
     finds_the_broker_lost(worker)
-    open_the_gate(stage)
+    open_the_gate(installation)
     result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 6)
-    assert [(call["turn"], call["attempt"]) for call in stage.calls()] == [(n, 1) for n in range(1, 7)]
+    assert [(call["turn"], call["attempt"]) for call in installation.calls()] == [(n, 1) for n in range(1, 7)]
     assert worker.process.poll() is None, worker.log()
     checked(job, result)
 
 
 @pytest.mark.leaves_keys
 @pytest.mark.long
-def test_celerys_own_consumer_still_ends_the_worker(stage, server):
+def test_celerys_own_consumer_still_ends_the_worker(installation, server):
     """With acknowledgements, as Celery comes: see `patches/celery_consumer.py`."""
-    (stage.folder / "celerys_own.py").write_text(CELERYS_OWN)
-    worker = stage.start_worker(app="celerys_own")
-    speaking(stage)
+    (installation.folder / "celerys_own.py").write_text(CELERYS_OWN)
+    worker = installation.start_worker(app="celerys_own")
+    speaking(installation)
     kill_server(server)
     finds_the_broker_lost(worker)
     server.start()
-    open_the_gate(stage)
+    open_the_gate(installation)
 
     until(
         lambda: "Unrecoverable error: AttributeError(\"'NoneType' object has no attribute" in worker.log(),

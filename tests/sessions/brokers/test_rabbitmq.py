@@ -40,15 +40,15 @@ MODES = {
 
 
 @pytest.fixture
-def stage(stage, amqp_url):
-    stage.broker_url = amqp_url
-    stage.lease_s = 60
-    return stage
+def installation(installation, amqp_url):
+    installation.broker_url = amqp_url
+    installation.lease_s = 60
+    return installation
 
 
-def calls_of(stage, gate: str) -> list[tuple[int, int]]:
+def calls_of(installation, gate: str) -> list[tuple[int, int]]:
     """Turn and attempt of every call of an agent in the sessions of a gate."""
-    log = stage.folder / f"{gate}.jsonl"
+    log = installation.folder / f"{gate}.jsonl"
     lines = log.read_text().splitlines() if log.exists() else []
     return [(call["turn"], call["attempt"]) for call in map(json.loads, lines)]
 
@@ -57,28 +57,29 @@ def calls_of(stage, gate: str) -> list[tuple[int, int]]:
 EVERY_ATTEMPT = ("--loglevel", "DEBUG")
 
 
-def submit_gated(stage, gate: str) -> list:
+def submit_gated(installation, gate: str) -> list:
     """Submit sessions whose first turns wait for a gate file; return when the worker has no place left."""
     parameters = {
-        "gate": str(stage.folder / gate),
+        "gate": str(installation.folder / gate),
         "gate_turn": 1,
-        "log": str(stage.folder / f"{gate}.jsonl"),
+        "log": str(installation.folder / f"{gate}.jsonl"),
     }
     agents = {"ann": "gated", "bob": "gated"}
     jobs = [
-        stage.submit("round_robin", agents, stop=MaxTurns(4), parameters=parameters) for _ in range(SESSIONS)
+        installation.submit("round_robin", agents, stop=MaxTurns(4), parameters=parameters)
+        for _ in range(SESSIONS)
     ]
-    until(lambda: len(calls_of(stage, gate)) == CONCURRENCY, what="the worker has no place left")
+    until(lambda: len(calls_of(installation, gate)) == CONCURRENCY, what="the worker has no place left")
     return jobs
 
 
-def check_ended(stage, gate: str, jobs: list, checked) -> None:
+def check_ended(installation, gate: str, jobs: list, checked) -> None:
     for job in jobs:
         result = result_of(job, timeout_s=60)
         assert (result.ok, result.turns) == (True, 4)
         checked(job, result)
     once = [(turn, 1) for turn in range(1, 5)]
-    assert sorted(calls_of(stage, gate)) == sorted(once * SESSIONS), "no turn is paid for twice"
+    assert sorted(calls_of(installation, gate)) == sorted(once * SESSIONS), "no turn is paid for twice"
 
 
 def await_lost_connection(worker, act) -> None:
@@ -89,10 +90,10 @@ def await_lost_connection(worker, act) -> None:
 
 
 @pytest.mark.parametrize("queue_type", ["classic", "quorum"])
-def test_sessions_of_every_mode_run(stage, rabbit: Rabbit, amqp_url, checked, queue_type):
-    stage.queue_type = queue_type
-    stage.start_worker()
-    jobs = [stage.submit(mode, agents, **options) for mode, (agents, options) in MODES.items()]
+def test_sessions_of_every_mode_run(installation, rabbit: Rabbit, amqp_url, checked, queue_type):
+    installation.queue_type = queue_type
+    installation.start_worker()
+    jobs = [installation.submit(mode, agents, **options) for mode, (agents, options) in MODES.items()]
     for job in jobs:
         result = result_of(job, timeout_s=60)
         assert result.ok
@@ -107,13 +108,13 @@ def declare(url: str, queue_type: str, name: str = QUEUE, **arguments: int) -> N
         connection.channel().queue_declare(name, durable=True, auto_delete=False, arguments=arguments)
 
 
-def test_quorum_queue_outlives_a_killed_worker(stage, rabbit: Rabbit, amqp_url, checked):
-    stage.queue_type, stage.lease_s = "quorum", 5
-    killed = stage.start_worker(concurrency=CONCURRENCY)
-    jobs = submit_gated(stage, "gate")
+def test_quorum_queue_outlives_a_killed_worker(installation, rabbit: Rabbit, amqp_url, checked):
+    installation.queue_type, installation.lease_s = "quorum", 5
+    killed = installation.start_worker(concurrency=CONCURRENCY)
+    jobs = submit_gated(installation, "gate")
     killed.kill()
-    (stage.folder / "gate").touch()
-    stage.start_worker(concurrency=CONCURRENCY)
+    (installation.folder / "gate").touch()
+    installation.start_worker(concurrency=CONCURRENCY)
     for job in jobs:
         result = result_of(job, timeout_s=60)
         assert (result.ok, result.turns) == (True, 4)
@@ -125,65 +126,65 @@ def test_quorum_queue_outlives_a_killed_worker(stage, rabbit: Rabbit, amqp_url, 
 
 
 @pytest.mark.parametrize(("found", "configured"), [("quorum", "classic"), ("classic", "quorum")])
-def test_queue_of_another_type_ends_the_worker_with_one_line(stage, amqp_url, found, configured):
+def test_queue_of_another_type_ends_the_worker_with_one_line(installation, amqp_url, found, configured):
     declare(amqp_url, found)
-    stage.queue_type = configured
-    worker = stage.start_worker(wait=False)
+    installation.queue_type = configured
+    worker = installation.start_worker(wait=False)
     assert worker.process.wait(patient(40)) == BAD_CONFIGURATION
     (line,) = [it for it in worker.log().splitlines() if "CRITICAL" in it]
     assert "set SYMPOSIA_QUEUE_TYPE (quorum or classic)" in line
     assert "Traceback" not in worker.log()
     with pytest.raises(UnsuitableQueue, match="set SYMPOSIA_QUEUE_TYPE"):
-        stage.submit("pair", MODES["pair"][0])
-    broker = [it for it in run_checks(load_settings(**stage.settings)) if it.subject == "broker"]
+        installation.submit("pair", MODES["pair"][0])
+    broker = [it for it in run_checks(load_settings(**installation.settings)) if it.subject == "broker"]
     assert [it.grade for it in broker] == [Grade.BAD]
     assert "SYMPOSIA_QUEUE_TYPE" in broker[0].advice
 
 
-def test_foreign_queue_of_another_type_does_not_stop_the_worker(stage, amqp_url, checked):
+def test_foreign_queue_of_another_type_does_not_stop_the_worker(installation, amqp_url, checked):
     with Connection(amqp_url) as connection:
         connection.channel().queue_declare(
             "foreign", durable=True, auto_delete=False, arguments={"x-queue-type": "quorum"}
         )
-    worker = stage.start_worker()
-    create_worker_app(load_settings(**stage.settings)).control.add_consumer("foreign")
+    worker = installation.start_worker()
+    create_worker_app(load_settings(**installation.settings)).control.add_consumer("foreign")
     until(lambda: "not consuming from queue foreign" in worker.log(), what="the worker refuses the queue")
-    job = stage.submit("pair", MODES["pair"][0])
+    job = installation.submit("pair", MODES["pair"][0])
     result = result_of(job, timeout_s=60)
     assert result.ok
     checked(job, result)
     assert worker.log().count("not consuming from queue") == 1
 
 
-def test_a_worker_survives_ten_broker_restarts(stage, rabbit: Rabbit, amqp_url, checked):
-    worker = stage.start_worker(concurrency=CONCURRENCY, options=EVERY_ATTEMPT)
+def test_a_worker_survives_ten_broker_restarts(installation, rabbit: Rabbit, amqp_url, checked):
+    worker = installation.start_worker(concurrency=CONCURRENCY, options=EVERY_ATTEMPT)
     for restart in range(RESTARTS):
         gate = f"gate{restart}"
-        jobs = submit_gated(stage, gate)
+        jobs = submit_gated(installation, gate)
         await_lost_connection(worker, rabbit.stop_app)
         if restart % 2:  # turns end while the broker is away, or after it is back
-            (stage.folder / gate).touch()
+            (installation.folder / gate).touch()
         rabbit.start_app()
-        (stage.folder / gate).touch()
-        check_ended(stage, gate, jobs, checked)
+        (installation.folder / gate).touch()
+        check_ended(installation, gate, jobs, checked)
     until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is acknowledged")
 
     assert worker.process.poll() is None, worker.log()
     assert "not acknowledged, its connection was lost" in worker.log()
 
 
-def test_a_worker_survives_closed_connections(stage, rabbit: Rabbit, amqp_url, checked):
+def test_a_worker_survives_closed_connections(installation, rabbit: Rabbit, amqp_url, checked):
     """The broker stays, so messages of turns in flight are delivered again at once."""
-    worker = stage.start_worker(concurrency=CONCURRENCY, options=EVERY_ATTEMPT)
-    jobs = submit_gated(stage, "gate")
+    worker = installation.start_worker(concurrency=CONCURRENCY, options=EVERY_ATTEMPT)
+    jobs = submit_gated(installation, "gate")
     await_lost_connection(worker, rabbit.close_connections)
-    (stage.folder / "gate").touch()
-    check_ended(stage, "gate", jobs, checked)
+    (installation.folder / "gate").touch()
+    check_ended(installation, "gate", jobs, checked)
     until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is acknowledged")
 
 
-def test_large_message_is_refused_undecoded(stage, rabbit: Rabbit, amqp_url, checked):
-    worker = stage.start_worker()
+def test_large_message_is_refused_undecoded(installation, rabbit: Rabbit, amqp_url, checked):
+    worker = installation.start_worker()
     headers = {"lang": "py", "task": "symposia.advance", "id": "large", "root_id": "large"}
     form = {"headers": headers, "content_type": "application/json", "content_encoding": "utf-8"}
     with Connection(amqp_url) as connection:
@@ -192,7 +193,7 @@ def test_large_message_is_refused_undecoded(stage, rabbit: Rabbit, amqp_url, che
         producer.publish(b"[[], {}, {}]", routing_key=QUEUE, compression="gzip", **form)
     for told in ("bytes exceed the limit of 1,048,576", "compressed messages are not accepted"):
         until(lambda told=told: told in worker.log(), what="the message is refused")
-    job = stage.submit("pair", MODES["pair"][0])
+    job = installation.submit("pair", MODES["pair"][0])
     result = result_of(job, timeout_s=60)
     assert result.ok
     checked(job, result)

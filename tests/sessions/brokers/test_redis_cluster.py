@@ -64,10 +64,10 @@ def result_after_failover(job):
 
 @pytest.mark.long
 @pytest.mark.timeout(180)
-def test_sessions_survive_the_loss_of_a_master(stage, cluster, checked):
-    stage.broker_url, stage.redis_url = stage.redis_url, cluster.url
-    worker = stage.start_worker()
-    jobs = [submitted(stage.client, cluster, on) for on in (0, 0, 1, 2)]
+def test_sessions_survive_the_loss_of_a_master(installation, cluster, checked):
+    installation.broker_url, installation.redis_url = installation.redis_url, cluster.url
+    worker = installation.start_worker()
+    jobs = [submitted(installation.client, cluster, on) for on in (0, 0, 1, 2)]
     assert cluster.master_of(DUE) is cluster.masters[0], "what the sweep looks at is lost, too"
     until(lambda: all(job.dialog().messages for job in jobs), what="all are under way")
     cluster.masters[0].kill()
@@ -77,7 +77,7 @@ def test_sessions_survive_the_loss_of_a_master(stage, cluster, checked):
         checked(job, result)
 
     async def followed():
-        async with AsyncClient(stage.client.settings) as client:
+        async with AsyncClient(installation.client.settings) as client:
             found = await client.get_job(jobs[0].id)
             return [message async for message in found.messages(follow=True)]
 
@@ -85,7 +85,7 @@ def test_sessions_survive_the_loss_of_a_master(stage, cluster, checked):
     with connect(cluster.url.replace(f"symposia:{PASSWORD}@", "")) as client:
         for job in jobs:
             ledger.check(client, job.id)
-    findings = list(run_checks(load_settings(**stage.settings)))
+    findings = list(run_checks(load_settings(**installation.settings)))
     assert [it for it in findings if it.grade is Grade.BAD] == []
     assert "Traceback" not in worker.log()
     assert PASSWORD not in worker.log() + " ".join(it.text for it in findings)

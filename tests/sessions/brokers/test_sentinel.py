@@ -34,26 +34,26 @@ def result_after_failover(job):
 
 @pytest.mark.long
 @pytest.mark.timeout(180)
-def test_sessions_survive_a_failover(stage, tmp_path, checked):
+def test_sessions_survive_a_failover(installation, tmp_path, checked):
     with own_sentinels(tmp_path / "nodes", password=PASSWORD, sentinel_password=OF_SENTINELS) as watched:
-        stage.redis_url = watched.url
-        worker = stage.start_worker()
+        installation.redis_url = watched.url
+        worker = installation.start_worker()
         two = {"ann": "say", "bob": "say"}
-        jobs = [stage.submit("round_robin", two, stop={"max_rounds": 10}) for _ in range(3)]
-        jobs.append(stage.submit("broadcast", {**two, "cyd": "say"}, stop={"max_rounds": 3}))
+        jobs = [installation.submit("round_robin", two, stop={"max_rounds": 10}) for _ in range(3)]
+        jobs.append(installation.submit("broadcast", {**two, "cyd": "say"}, stop={"max_rounds": 3}))
         until(lambda: all(job.dialog().messages for job in jobs), what="all are under way")
         watched.fail_over()
         for job in jobs:
             result = result_after_failover(job)
             assert result.collab.status == "completed"
             checked(job, result)
-        later = stage.submit("pair", {"ann": "say", "bob": "navigator"}, stop={"max_rounds": 2})
+        later = installation.submit("pair", {"ann": "say", "bob": "navigator"}, stop={"max_rounds": 2})
         assert result_after_failover(later).collab.status == "completed", (
             "a session that was begun on the new master"
         )
 
         async def followed():
-            async with AsyncClient(stage.client.settings) as client:
+            async with AsyncClient(installation.client.settings) as client:
                 found = await client.get_job(jobs[0].id)
                 return [message async for message in found.messages(follow=True)]
 
@@ -61,10 +61,10 @@ def test_sessions_survive_a_failover(stage, tmp_path, checked):
         with connect(watched.url) as client:
             for job in jobs:
                 ledger.check(client, job.id)
-        findings = list(run_checks(load_settings(**stage.settings)))
+        findings = list(run_checks(load_settings(**installation.settings)))
         assert [it for it in findings if it.grade is Grade.BAD] == []
         conf = until(
-            stage.client._installation._find_app().control.inspect(timeout=patient(5)).conf,
+            installation.client._installation._find_app().control.inspect(timeout=patient(5)).conf,
             what="the worker shows its settings",
         )
         log = worker.log()

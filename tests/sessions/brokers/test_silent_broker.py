@@ -40,11 +40,11 @@ def redis_url(wire: Wire) -> str:
 
 
 @pytest.mark.long
-def test_worker_replaces_silent_connections(stage, wire, checked):
-    worker = stage.start_worker(options=("--loglevel", "DEBUG"))
+def test_worker_replaces_silent_connections(installation, wire, checked):
+    worker = installation.start_worker(options=("--loglevel", "DEBUG"))
     until(lambda: "Connected to" in worker.log(), what="the worker is connected")
     wire.silence()
-    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(6))
+    job = installation.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(6))
     waited = until(lambda: OVERDUE.search(worker.log()), timeout_s=60, what="the worker notices")
     assert int(waited[1]) < KOMBUS_OWN_S
     result = result_of(job, timeout_s=60)
@@ -55,13 +55,13 @@ def test_worker_replaces_silent_connections(stage, wire, checked):
 
 
 @pytest.mark.long
-def test_worker_waits_for_a_server_that_starts_later(stage, server, checked):
+def test_worker_waits_for_a_server_that_starts_later(installation, server, checked):
     server.stop()
-    worker = stage.start_worker(wait=False)
+    worker = installation.start_worker(wait=False)
     until(lambda: "retrying, with a line a minute" in worker.log(), timeout_s=40, what="the worker tries")
     server.start()
     worker.wait_ready()
-    job = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
+    job = installation.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
     result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 2)

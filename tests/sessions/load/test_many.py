@@ -30,18 +30,18 @@ replies = ["word"]
 
 
 @pytest.fixture
-def quiet_stage(stage):
-    file = stage.folder / "agents.toml"
+def quiet_installation(installation):
+    file = installation.folder / "agents.toml"
     file.write_text(file.read_text() + QUIET)
-    return stage
+    return installation
 
 
 @pytest.mark.long
 @pytest.mark.timeout(180)
-def test_two_hundred_concurrent_sessions_complete(quiet_stage, checked):
-    quiet_stage.start_workers(2)
+def test_two_hundred_concurrent_sessions_complete(quiet_installation, checked):
+    quiet_installation.start_workers(2)
     jobs = [
-        quiet_stage.submit("round_robin", {"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(20))
+        quiet_installation.submit("round_robin", {"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(20))
         for _ in range(200)
     ]
     for job in jobs:
@@ -65,12 +65,12 @@ def read_traffic(redis):
 
 
 @pytest.mark.long
-def test_cost_of_a_turn_is_constant(quiet_stage):
+def test_cost_of_a_turn_is_constant(quiet_installation):
     """Of a long session and of a short one: bytes of the message, commands of the server, and bytes that it answers."""
-    settings = load_settings(**quiet_stage.settings)
+    settings = load_settings(**quiet_installation.settings)
     runtime = runtime_of(create_worker_app(settings))
     redis = runtime.store.client
-    job = quiet_stage.submit("round_robin", {"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(2_000))
+    job = quiet_installation.submit("round_robin", {"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(2_000))
 
     _, task, kwargs = take_message(redis)
     assert task == "symposia.advance"
@@ -91,7 +91,9 @@ def test_cost_of_a_turn_is_constant(quiet_stage):
         if session == job.id:
             sizes.append(size)
         if len(sizes) == 1_500 and short is None:  # from here on they take turns
-            short = quiet_stage.submit("round_robin", {"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(500))
+            short = quiet_installation.submit(
+                "round_robin", {"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(500)
+            )
 
     assert result_of(job).turns == len(sizes) == 2_000
     assert result_of(short).turns == len(costs[short.id]) == 500

@@ -13,21 +13,21 @@ from symposia.state.redis.keys import INBOX
 
 @pytest.mark.long
 @pytest.mark.timeout(180)
-def test_two_hundred_sessions_wait_for_one_person(stage):
-    check_that_waiting_costs_nothing(stage, sessions=200)
+def test_two_hundred_sessions_wait_for_one_person(installation):
+    check_that_waiting_costs_nothing(installation, sessions=200)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1_500)
-def test_five_thousand_sessions_wait_for_one_person(stage):
-    check_that_waiting_costs_nothing(stage, sessions=5_000)
+def test_five_thousand_sessions_wait_for_one_person(installation):
+    check_that_waiting_costs_nothing(installation, sessions=5_000)
 
 
-def check_that_waiting_costs_nothing(stage, *, sessions):
-    stage.start_worker()
-    client = stage.client
+def check_that_waiting_costs_nothing(installation, *, sessions):
+    installation.start_worker()
+    client = installation.client
     waiting = [ask_ben(client, number) for number in range(sessions)]
-    redis = connect(stage.redis_url)
+    redis = connect(installation.redis_url)
     until(lambda: redis.zcard(INBOX) == sessions, timeout_s=600, what="all of them wait")
     until(
         lambda: not redis.llen(QUEUE) and has_no_message(redis), timeout_s=30, what="no worker has a message"
@@ -35,7 +35,8 @@ def check_that_waiting_costs_nothing(stage, *, sessions):
     assert not list(redis.scan_iter("*:lock:*", count=10_000)), "nobody holds a floor"
 
     others = [
-        stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop={"max_turns": 10}) for _ in range(10)
+        installation.submit("round_robin", {"ann": "say", "bob": "say"}, stop={"max_turns": 10})
+        for _ in range(10)
     ]
     assert {result_of(job, timeout_s=60).turns for job in others} == {10}
     assert redis.zcard(INBOX) == sessions, "nobody has answered for Ben"

@@ -17,12 +17,12 @@ from symposia.state.redis.keys import DUE, INBOX
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_thousand_sessions_wait_for_a_busy_worker(stage):
+def test_thousand_sessions_wait_for_a_busy_worker(installation):
     sessions = 1_000
-    gate = stage.folder / "gate"
-    redis = connect(stage.redis_url)
-    stage.start_worker(concurrency=2)
-    client = stage.client
+    gate = installation.folder / "gate"
+    redis = connect(installation.redis_url)
+    installation.start_worker(concurrency=2)
+    client = installation.client
     jobs = [wait_for(client, gate, number) for number in range(sessions)]
 
     def check_queue():
@@ -59,13 +59,13 @@ def ask_first(client, number):
 
 @pytest.mark.long
 @pytest.mark.timeout(180)
-def test_sessions_waiting_for_people_cost_two_messages(stage):
+def test_sessions_waiting_for_people_cost_two_messages(installation):
     sessions = 400
-    redis = connect(stage.redis_url)
-    client = stage.client
+    redis = connect(installation.redis_url)
+    client = installation.client
     for number in range(sessions):
         ask_first(client, number)
-    worker = stage.start_worker()
+    worker = installation.start_worker()
 
     def parked():
         assert redis.llen(QUEUE) <= most_messages(sessions)

@@ -25,10 +25,10 @@ def nested(levels: int) -> dict[str, Any]:
 
 @pytest.mark.long
 @pytest.mark.timeout(180)
-def test_twenty_deep_trees_end_on_two_threads(stage):
-    stage.start_worker(concurrency=2)
+def test_twenty_deep_trees_end_on_two_threads(installation):
+    installation.start_worker(concurrency=2)
     jobs = [
-        stage.submit(
+        installation.submit(
             "round_robin",
             {"ann": "say", "team": {"session": nested(2)}},
             stop=MaxRounds(1) | TokenBudget(100_000),
@@ -42,4 +42,4 @@ def test_twenty_deep_trees_end_on_two_threads(stage):
         below = job.descendants()
         assert len(below) == len({it.session_id for it in below}) == 3
         assert job.usage()["team"] == job.children()[0].state().usage
-    assert len(stage.calls()) == 20 * 4, "each agent was called once"
+    assert len(installation.calls()) == 20 * 4, "each agent was called once"

@@ -20,13 +20,13 @@ ALIGNMENT = "".join(
 
 
 @pytest.fixture
-def panel(stage):
-    (stage.folder / "agents.toml").write_text(REGISTRY + ALIGNMENT)
-    stage.start_worker()
+def panel(installation):
+    (installation.folder / "agents.toml").write_text(REGISTRY + ALIGNMENT)
+    installation.start_worker()
 
     def submit(mode, agent, **options):
         agents = dict.fromkeys(EXPERTS, agent) | options.pop("more", {})
-        return stage.submit(mode, agents, protocol="alignment", **options)
+        return installation.submit(mode, agents, protocol="alignment", **options)
 
     return submit
 
@@ -86,12 +86,12 @@ def test_judge_scores_the_experts_and_totals_add_up(panel):
     assert len(parse(text).judge) == 3
 
 
-def test_added_participant_is_an_expert(stage):
-    (stage.folder / "agents.toml").write_text(REGISTRY + ALIGNMENT)
+def test_added_participant_is_an_expert(installation):
+    (installation.folder / "agents.toml").write_text(REGISTRY + ALIGNMENT)
     agents = dict.fromkeys(EXPERTS, "stubborn")
-    job = stage.submit("round_robin", agents, protocol="alignment", stop=MaxRounds(3))
+    job = installation.submit("round_robin", agents, protocol="alignment", stop=MaxRounds(3))
     job.add_participant({"participant_id": "gale", "role_id": "critic"}, "stubborn")
-    stage.start_worker()
+    installation.start_worker()
     result_of(job)
     text = job.transcript()
     assert lint_transcript(text) == []
@@ -109,14 +109,14 @@ def test_turn_with_findings_is_returned_once(panel):
     }
 
 
-def test_session_without_alignment_has_no_transcript(stage):
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+def test_session_without_alignment_has_no_transcript(installation):
+    installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
     result_of(job)
     with pytest.raises(InvalidInput, match="must be `alignment`"):
         job.transcript()
 
 
-def test_unknown_protocol_is_refused(stage):
+def test_unknown_protocol_is_refused(installation):
     with pytest.raises(InvalidInput, match="protocol: must be one of alignment"):
-        stage.submit("round_robin", {"ann": "say", "bob": "say"}, protocol="harmony")
+        installation.submit("round_robin", {"ann": "say", "bob": "say"}, protocol="harmony")

@@ -33,15 +33,15 @@ argv = ["{python}", "-c", "import json, sys; print(json.dumps({'title': json.loa
 
 
 @pytest.fixture
-def typed(stage):
-    (stage.folder / "agents.toml").write_text(REGISTRY + AGENTS + PROGRAM)
-    stage.start_worker()
-    return stage
+def typed(installation):
+    (installation.folder / "agents.toml").write_text(REGISTRY + AGENTS + PROGRAM)
+    installation.start_worker()
+    return installation
 
 
-def required(stage):
+def required(installation):
     """Speakers of the requests for the output, in order."""
-    return [call["me"] for call in stage.calls() if call.get("required")]
+    return [call["me"] for call in installation.calls() if call.get("required")]
 
 
 LEAD = {"roles": {"lead": "orchestrator"}}
@@ -187,14 +187,14 @@ def test_verdict_of_a_pair_is_in_the_result(typed):
 
 
 @pytest.mark.long
-def test_archive_and_show_keep_the_output(stage, monkeypatch):
+def test_archive_and_show_keep_the_output(installation, monkeypatch):
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
-    (stage.folder / "agents.toml").write_text(REGISTRY + AGENTS)
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ada": "reporter"}, output=Report, stop=MaxRounds(1))
+    (installation.folder / "agents.toml").write_text(REGISTRY + AGENTS)
+    installation.start_worker()
+    job = installation.submit("round_robin", {"ada": "reporter"}, output=Report, stop=MaxRounds(1))
     result_of(job)
     assert details_json(job)["output"] == GOOD
-    with stage.client as client:
+    with installation.client as client:
         reader = until(client.archived, what="there is an archive")
         until(lambda: reader.has_ended(job.id), what="it is archived")
         until(lambda: not wrong_keys(client.redis_url), what="its keys expire")  # the worker's next step

@@ -16,15 +16,15 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture
-def prometheus(stage, monkeypatch) -> Prometheus:
+def prometheus(installation, monkeypatch) -> Prometheus:
     monkeypatch.setenv("SYMPOSIA_STUCK_AFTER_S", str(STUCK_AFTER_S))
-    return Prometheus(stage.redis_url).scrape()
+    return Prometheus(installation.redis_url).scrape()
 
 
-def test_no_alert_fires_without_a_fault(stage, prometheus):
-    stage.start_worker()
+def test_no_alert_fires_without_a_fault(installation, prometheus):
+    installation.start_worker()
     for _ in range(5):
-        result_of(pair(stage))
+        result_of(pair(installation))
 
     def all_counted() -> bool:
         return prometheus.scrape().scrapes[-1][1].total("symposia_turns_total", outcome="message") == 20
@@ -33,9 +33,9 @@ def test_no_alert_fires_without_a_fault(stage, prometheus):
     assert prometheus.firing() == {}
 
 
-def test_session_waiting_for_a_person_is_not_stuck(stage, prometheus):
-    stage.start_worker()
-    job = pair(stage, "human")
+def test_session_waiting_for_a_person_is_not_stuck(installation, prometheus):
+    installation.start_worker()
+    job = pair(installation, "human")
     until(job.pending, what="the question")
     began = time.monotonic()
     until(lambda: time.monotonic() > began + 3 * STUCK_AFTER_S, what="the time of a stuck session has passed")
@@ -50,8 +50,8 @@ def _parameter(cause: Cause) -> object:
 
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("cause", [_parameter(it) for it in all_causes()])
-def test_alert_fires_for_each_of_its_causes(stage, prometheus, cause: Cause):
-    with SITUATIONS[cause.name](stage, prometheus):
+def test_alert_fires_for_each_of_its_causes(installation, prometheus, cause: Cause):
+    with SITUATIONS[cause.name](installation, prometheus):
         prometheus.until_firing(cause)
 
 

@@ -24,9 +24,9 @@ def json_logs(monkeypatch):
     monkeypatch.setenv("CELERY_QUIET", "1")  # no banner
 
 
-def test_lines_of_a_failed_turn_name_it(stage, json_logs):
-    worker = stage.start_worker()
-    job = stage.submit(
+def test_lines_of_a_failed_turn_name_it(installation, json_logs):
+    worker = installation.start_worker()
+    job = installation.submit(
         "round_robin",
         {"ann": "moody", "bob": "say"},
         stop=MaxTurns(2),
@@ -55,9 +55,13 @@ def test_lines_of_a_failed_turn_name_it(stage, json_logs):
 
 
 @pytest.mark.long
-def test_flower_writes_json_too(stage):
-    settings = {"redis_url": stage.redis_url, "data_dir": str(stage.folder), "log_format": "json"}
-    server = FlowerServer(stage.folder, settings).start()
+def test_flower_writes_json_too(installation):
+    settings = {
+        "redis_url": installation.redis_url,
+        "data_dir": str(installation.folder),
+        "log_format": "json",
+    }
+    server = FlowerServer(installation.folder, settings).start()
     try:
         until(lambda: "Registered tasks" in server.log(), what="its log")
     finally:
@@ -69,10 +73,10 @@ def test_flower_writes_json_too(stage):
 
 
 @pytest.mark.long
-def test_libraries_are_quiet_in_the_log_of_a_worker(stage, monkeypatch):
+def test_libraries_are_quiet_in_the_log_of_a_worker(installation, monkeypatch):
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
-    worker = stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(1))
+    worker = installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "say"}, stop=MaxTurns(1))
     assert result_of(job).reason == "max_turns"
-    until(lambda: not wrong_keys(stage.redis_url), what="the session is archived")
+    until(lambda: not wrong_keys(installation.redis_url), what="the session is archived")
     assert "alembic" not in worker.log()

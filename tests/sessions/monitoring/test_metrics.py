@@ -21,25 +21,25 @@ replies = [{ say = "word", usage = { input_tokens = 10, output_tokens = 5, reque
 """
 
 
-def counted(stage, condition) -> Scrape:
+def counted(installation, condition) -> Scrape:
     """The scrape that meets the condition: counts are written about once a second."""
 
     def look() -> Scrape | None:
-        scrape = scrape_redis(stage.redis_url)
+        scrape = scrape_redis(installation.redis_url)
         return scrape if condition(scrape) else None
 
     return until(look, what="the counts are written")
 
 
 @pytest.mark.long
-def test_turns_and_sessions_count_by_mode_and_outcome(stage):
-    stage.start_worker()
-    before = scrape_redis(stage.redis_url)
+def test_turns_and_sessions_count_by_mode_and_outcome(installation):
+    installation.start_worker()
+    before = scrape_redis(installation.redis_url)
     assert before.total("symposia_turns_total") == 0
-    jobs = [stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(4)) for _ in range(3)]
+    jobs = [installation.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(4)) for _ in range(3)]
     for job in jobs:
         result_of(job)
-    scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="message") == 12)
+    scrape = counted(installation, lambda it: it.total("symposia_turns_total", outcome="message") == 12)
     assert scrape.total("symposia_turns_total", mode="pair") == 12
     assert scrape.total("symposia_turn_seconds_count", mode="pair") == 12
     assert scrape.total("symposia_turn_seconds_bucket", mode="pair", le="+Inf") == 12
@@ -57,88 +57,90 @@ def test_turns_and_sessions_count_by_mode_and_outcome(stage):
 
 
 @pytest.mark.long
-def test_failures_are_counted_as_retried_and_failed(stage):
-    stage.start_worker()
-    job = stage.submit(
+def test_failures_are_counted_as_retried_and_failed(installation):
+    installation.start_worker()
+    job = installation.submit(
         "pair",
         {"ann": "moody", "bob": "say"},
         policy={"attempts": 2, "backoff_s": 0.05},
         parameters={"fails": 9},
     )
     result_of(job)
-    scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="failed") == 1)
+    scrape = counted(installation, lambda it: it.total("symposia_turns_total", outcome="failed") == 1)
     assert scrape.total("symposia_turns_total", outcome="retried") == 1
     assert scrape.total("symposia_sessions_ended_total", status="cancelled", reason="failed") == 1
 
 
 @pytest.mark.long
-def test_usage_is_counted_in_tokens_and_dollars(stage):
-    with (stage.folder / "agents.toml").open("a") as file:
+def test_usage_is_counted_in_tokens_and_dollars(installation):
+    with (installation.folder / "agents.toml").open("a") as file:
         file.write(SPENDER)
-    stage.start_worker()
-    result_of(stage.submit("pair", {"ann": "spender", "bob": "say"}, stop=MaxTurns(4)))
-    scrape = counted(stage, lambda it: it.total("symposia_turns_total") == 4)
+    installation.start_worker()
+    result_of(installation.submit("pair", {"ann": "spender", "bob": "say"}, stop=MaxTurns(4)))
+    scrape = counted(installation, lambda it: it.total("symposia_turns_total") == 4)
     assert scrape.total("symposia_tokens_total", mode="pair", direction="input") == 20
     assert scrape.total("symposia_tokens_total", mode="pair", direction="output") == 10
     assert scrape.total("symposia_cost_dollars_total", mode="pair") == pytest.approx(0.005)
 
 
-def test_live_sessions_are_shown_by_status(stage):
-    running = [stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)) for _ in range(3)]
+def test_live_sessions_are_shown_by_status(installation):
+    running = [installation.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)) for _ in range(3)]
     running[1].suspend()
-    scrape = scrape_redis(stage.redis_url)
+    scrape = scrape_redis(installation.redis_url)
     assert scrape.total("symposia_sessions", mode="pair", status="active") == 2
     assert scrape.total("symposia_sessions", mode="pair", status="suspended") == 1
     running[1].resume()
     running[2].cancel("too late")
-    scrape = scrape_redis(stage.redis_url)
+    scrape = scrape_redis(installation.redis_url)
     assert scrape.total("symposia_sessions", status="active") == 2
     assert scrape.total("symposia_sessions", status="suspended") == 0
     assert scrape.total("symposia_sessions_ended_total", status="cancelled", reason="other") == 1
     for job in running[:2]:
         job.cancel()
-    assert scrape_redis(stage.redis_url).total("symposia_sessions_ended_total", reason="cancelled") == 2
+    assert (
+        scrape_redis(installation.redis_url).total("symposia_sessions_ended_total", reason="cancelled") == 2
+    )
 
 
 @pytest.mark.long
-def test_a_parked_turn_is_shown_and_its_answer_counted(stage):
-    stage.start_worker()
-    job = stage.submit("pair", {"ann": "human", "bob": "say"}, stop=MaxTurns(2))
-    scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="parked") == 1)
+def test_a_parked_turn_is_shown_and_its_answer_counted(installation):
+    installation.start_worker()
+    job = installation.submit("pair", {"ann": "human", "bob": "say"}, stop=MaxTurns(2))
+    scrape = counted(installation, lambda it: it.total("symposia_turns_total", outcome="parked") == 1)
     assert scrape.total("symposia_parked_turns") == 1
     job.reply("ann", "here I am")
     result_of(job)
-    scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="message") == 2)
+    scrape = counted(installation, lambda it: it.total("symposia_turns_total", outcome="message") == 2)
     assert scrape.total("symposia_parked_turns") == 0
 
 
 @pytest.mark.long
-def test_repeated_message_finds_the_lock_held(stage):
-    stage.start_worker()
-    gate = stage.folder / "gate"
-    job = stage.submit(
+def test_repeated_message_finds_the_lock_held(installation):
+    installation.start_worker()
+    gate = installation.folder / "gate"
+    job = installation.submit(
         "pair", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2), parameters={"gate": str(gate)}
     )
-    until(stage.calls, what="the agent is called")
-    app = create_worker_app(stage.client.settings)
+    until(installation.calls, what="the agent is called")
+    app = create_worker_app(installation.client.settings)
     graph = TaskGraph(lambda: app)
     graph.send_turns([TurnCall(job.id, 1, "ann", CollabMode.PAIR, "floor")], parent=job.id, sent_ms=0)
-    counted(stage, lambda it: it.total("symposia_lock_waits_total", mode="pair") == 1)
+    counted(installation, lambda it: it.total("symposia_lock_waits_total", mode="pair") == 1)
     gate.touch()
     result_of(job)
 
 
 @pytest.mark.long
-def test_lost_turns_of_a_worker_are_counted(stage):
-    gate = stage.folder / "gate"
-    frozen = stage.start_worker()
-    job = stage.submit(
+def test_lost_turns_of_a_worker_are_counted(installation):
+    gate = installation.folder / "gate"
+    frozen = installation.start_worker()
+    job = installation.submit(
         "pair", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2), parameters={"gate": str(gate)}
     )
-    until(stage.calls, what="the agent is called")
+    until(installation.calls, what="the agent is called")
     frozen.freeze()
-    stage.start_worker()
-    until(lambda: len(stage.calls()) == 2, what="another worker takes the turn")
+    installation.start_worker()
+    until(lambda: len(installation.calls()) == 2, what="another worker takes the turn")
     gate.touch()
     result_of(job)
     frozen.thaw()
@@ -148,44 +150,44 @@ def test_lost_turns_of_a_worker_are_counted(stage):
         lost, refused = (scrape.total("symposia_turns_total", outcome=it) for it in ("lost", "refused"))
         return lost + refused == 1 and scrape.total("symposia_commits_refused_total") == refused
 
-    counted(stage, lambda it: gone(it) and it.total("symposia_turns_total", outcome="message") == 2)
+    counted(installation, lambda it: gone(it) and it.total("symposia_turns_total", outcome="message") == 2)
 
 
 @pytest.mark.long
-def test_no_label_has_text_of_a_session(stage):
-    stage.start_worker()
-    job = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
+def test_no_label_has_text_of_a_session(installation):
+    installation.start_worker()
+    job = installation.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
     result_of(job)
-    scrape = counted(stage, lambda it: it.total("symposia_turns_total") == 2)
+    scrape = counted(installation, lambda it: it.total("symposia_turns_total") == 2)
     text = json.dumps([sorted(labels) for _, labels in scrape.samples])
     assert not any(word in text for word in (job.id, "ann", "bob", "speaks", "session"))
 
 
 @pytest.mark.long
-def test_a_worker_that_stops_writes_its_last_counts(stage):
-    worker = stage.start_worker()
-    result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
+def test_a_worker_that_stops_writes_its_last_counts(installation):
+    worker = installation.start_worker()
+    result_of(installation.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
     worker.ask_to_stop()
     worker.process.wait(patient(60))
-    scrape = scrape_redis(stage.redis_url)
+    scrape = scrape_redis(installation.redis_url)
     assert scrape.total("symposia_turns_total") == 2, list(scrape.series("symposia_turns_total"))
 
 
 @pytest.mark.long
-def test_processes_of_a_pool_write_their_last_counts(stage):
-    worker = stage.start_worker(concurrency=2, options=("--pool", "processes"))
-    result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(6)))
+def test_processes_of_a_pool_write_their_last_counts(installation):
+    worker = installation.start_worker(concurrency=2, options=("--pool", "processes"))
+    result_of(installation.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(6)))
     worker.ask_to_stop()
     worker.process.wait(patient(60))
-    assert scrape_redis(stage.redis_url).total("symposia_turns_total") == 6
+    assert scrape_redis(installation.redis_url).total("symposia_turns_total") == 6
 
 
 @pytest.mark.long
-def test_counters_continue_after_a_killed_worker(stage):
-    first = stage.start_worker()
-    result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
-    counted(stage, lambda it: it.total("symposia_turns_total") == 2)
+def test_counters_continue_after_a_killed_worker(installation):
+    first = installation.start_worker()
+    result_of(installation.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
+    counted(installation, lambda it: it.total("symposia_turns_total") == 2)
     first.kill()
-    stage.start_worker()
-    result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
-    counted(stage, lambda it: it.total("symposia_turns_total") == 4)
+    installation.start_worker()
+    result_of(installation.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
+    counted(installation, lambda it: it.total("symposia_turns_total") == 4)

@@ -25,20 +25,20 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 pytestmark = pytest.mark.long
 
 
-def environment(stage) -> dict[str, str]:
-    settings = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in stage.settings.items()}
+def environment(installation) -> dict[str, str]:
+    settings = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in installation.settings.items()}
     return {**os.environ, **settings, "PYTHONPATH": str(SUPPORT)}
 
 
 @contextmanager
-def worker(stage, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+def worker(installation, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """`symposia worker` with these options."""
     command = [sys.executable, "-m", "symposia", "worker", "--processes", "1", *options]
-    with (stage.folder / "worker.log").open("ab") as log:
+    with (installation.folder / "worker.log").open("ab") as log:
         process = subprocess.Popen(
             end_with_parent(command, signal.SIGKILL),
-            env=environment(stage),
-            cwd=stage.folder,
+            env=environment(installation),
+            cwd=installation.folder,
             stdout=log,
             stderr=log,
         )
@@ -60,11 +60,11 @@ def scraped(port: int, condition) -> Scrape:
     return until(look, what=f"the metrics at port {port}")
 
 
-def test_a_worker_serves_metrics_on_loopback_only(stage):
+def test_a_worker_serves_metrics_on_loopback_only(installation):
     port = own_port()
-    with worker(stage, "--metrics-port", str(port)) as process:
+    with worker(installation, "--metrics-port", str(port)) as process:
         scraped(port, lambda it: it.total("symposia_workers") == 1)
-        result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
+        result_of(installation.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
         scrape = scraped(port, lambda it: it.total("symposia_turns_total", outcome="message") == 2)
         assert scrape.total("symposia_metrics_age_seconds") < patient(20)
         listening = [
@@ -75,23 +75,23 @@ def test_a_worker_serves_metrics_on_loopback_only(stage):
         assert process.wait(patient(30)) == 0
 
 
-def test_a_port_in_use_ends_the_worker_with_one_line(stage):
-    with EmbeddedServer(stage.folder / "other", durable=False, bound=True, port=own_port()) as other:
+def test_a_port_in_use_ends_the_worker_with_one_line(installation):
+    with EmbeddedServer(installation.folder / "other", durable=False, bound=True, port=own_port()) as other:
         port = other.url.rpartition(":")[2].partition("/")[0]
-        with worker(stage, "--metrics-port", port) as process:
+        with worker(installation, "--metrics-port", port) as process:
             assert process.wait(patient(40)) == 2
-    log = (stage.folder / "worker.log").read_text()
+    log = (installation.folder / "worker.log").read_text()
     assert f"metrics port: cannot be used on 127.0.0.1: Address already in use (got {port})" in log
     assert "Traceback" not in log
 
 
-def test_scrape_is_answered_during_a_redis_outage(stage, tmp_path):
+def test_scrape_is_answered_during_a_redis_outage(installation, tmp_path):
     port = own_port()
     with EmbeddedServer(tmp_path / "server", durable=False, bound=True) as server:
-        stage.redis_url = server.url
-        with worker(stage, "--metrics-port", str(port)):
+        installation.redis_url = server.url
+        with worker(installation, "--metrics-port", str(port)):
             scraped(port, lambda it: it.total("symposia_workers") == 1)
-            result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
+            result_of(installation.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
             scraped(port, lambda it: it.total("symposia_turns_total") == 2)
             server.stop()
             scrape = scraped(port, lambda it: it.total("symposia_metrics_age_seconds") > 6)

@@ -19,10 +19,10 @@ from symposia.models.sessions.stop_conditions import MaxRounds
     ],
 )
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast"])
-def test_each_task_has_a_sent_event(stage, monitor, pool, options, mode):
-    stage.start_worker(concurrency=2, options=("--pool", pool, *options))
+def test_each_task_has_a_sent_event(installation, monitor, pool, options, mode):
+    installation.start_worker(concurrency=2, options=("--pool", pool, *options))
     agents = {"ann": "say", "bob": "say", "cyd": "say"}
-    job = stage.submit(mode, agents, stop=MaxRounds(4))
+    job = installation.submit(mode, agents, stop=MaxRounds(4))
     assert result_of(job).turns == 12
 
     def told() -> bool:

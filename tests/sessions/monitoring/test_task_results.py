@@ -49,9 +49,9 @@ def waits(monitor, job, count):
 
 
 @pytest.mark.parametrize("pool", ["threads", pytest.param("processes", marks=pytest.mark.long)])
-def test_a_turn_is_a_task_with_a_short_result(stage, monitor, pool):
-    worker = stage.start_worker(options=("--pool", pool))
-    job = stage.submit(
+def test_a_turn_is_a_task_with_a_short_result(installation, monitor, pool):
+    worker = installation.start_worker(options=("--pool", pool))
+    job = installation.submit(
         "round_robin",
         {"ann": "say", "bob": "moody"},
         stop=MaxTurns(2),
@@ -68,14 +68,14 @@ def test_a_turn_is_a_task_with_a_short_result(stage, monitor, pool):
     ]
     assert "raised expected: TurnFailed" in worker.log()
     assert worker.log().count("Traceback") == 2, "those of the agent"
-    redis = stage.client._installation.sessions.connections.redis
+    redis = installation.client._installation.sessions.connections.redis
     until(lambda: not redis.llen("symposia") and has_no_message(redis), what="no worker has a message")
 
 
 @pytest.mark.long
-def test_session_ending_failure_is_a_failed_task(stage, monitor):
-    stage.start_worker()
-    job = stage.submit(
+def test_session_ending_failure_is_a_failed_task(installation, monitor):
+    installation.start_worker()
+    job = installation.submit(
         "pair", {"ann": "moody", "bob": "say"}, policy={"attempts": 1}, parameters={"fails": 9}
     )
     assert result_of(job).reason == "failed"
@@ -91,9 +91,9 @@ def waits_for_state(monitor, job, number, state):
     return until(reached, what=f"turn {number} is {state}")
 
 
-def test_parked_turn_is_shown_as_waiting(stage, monitor):
-    worker = stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
+def test_parked_turn_is_shown_as_waiting(installation, monitor):
+    worker = installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
     assert waits_for_state(monitor, job, 1, "AWAITING_HUMAN") == [
         ("AWAITING_HUMAN", repr("parked: waiting for ann"))
     ]
@@ -110,9 +110,9 @@ def test_parked_turn_is_shown_as_waiting(stage, monitor):
 
 @pytest.mark.parametrize("way", ["cancel", "stop"])
 @pytest.mark.long
-def test_parked_turn_of_an_ended_session_is_cancelled(stage, monitor, way):
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
+def test_parked_turn_of_an_ended_session_is_cancelled(installation, monitor, way):
+    installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
     waits_for_state(monitor, job, 1, "AWAITING_HUMAN")
     getattr(job, way)()
     result_of(job)
@@ -120,10 +120,10 @@ def test_parked_turn_of_an_ended_session_is_cancelled(stage, monitor, way):
 
 
 @pytest.mark.long
-def test_a_parked_turn_without_an_answer_in_time_ends(stage, monitor):
-    stage.start_worker()
+def test_a_parked_turn_without_an_answer_in_time_ends(installation, monitor):
+    installation.start_worker()
     seat = {"agent": "human", "wait": {"deadline_s": 0.5, "then": "skip"}}
-    job = stage.submit("round_robin", {"ann": seat}, stop=MaxTurns(1))
+    job = installation.submit("round_robin", {"ann": seat}, stop=MaxTurns(1))
     result_of(job)
     told = waits(monitor, job, 2)[1]
     assert ("SUCCESS", repr("no answer in time")) in told
@@ -131,13 +131,13 @@ def test_a_parked_turn_without_an_answer_in_time_ends(stage, monitor):
 
 
 @pytest.mark.long
-def test_turn_waiting_for_a_remote_system_is_shown(stage, monitor, monkeypatch):
+def test_turn_waiting_for_a_remote_system_is_shown(installation, monitor, monkeypatch):
     monkeypatch.setenv("PARTNER_SECRET", SECRET)
     system = RemoteSystem()
-    stage.agents_file = stage.folder / "partner.toml"
-    stage.agents_file.write_text(PARTNER.replace("{url}", system.url))
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "partner"}, stop=MaxTurns(1))
+    installation.agents_file = installation.folder / "partner.toml"
+    installation.agents_file.write_text(PARTNER.replace("{url}", system.url))
+    installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "partner"}, stop=MaxTurns(1))
     (told,) = waits_for_state(monitor, job, 1, "AWAITING_REMOTE")
     assert told[1] == repr("parked: webhook delivered, waiting for ann")
     job.reply("ann", "Here I am.")

@@ -53,10 +53,10 @@ def collector(monkeypatch):
         yield receiver
 
 
-def test_a_session_in_each_mode_is_one_trace(stage, collector):
-    stage.start_workers(2)
+def test_a_session_in_each_mode_is_one_trace(installation, collector):
+    installation.start_workers(2)
     for mode, (agents, options) in SESSIONS.items():
-        job = stage.submit(mode, agents, **options)
+        job = installation.submit(mode, agents, **options)
         result = result_of(job)
         root, *turns = collector.complete_trace(job.id, result.turns + 1)
         assert (root.name, root.id, root.parent) == (f"session {mode}", session_span_id(job.id), "")
@@ -79,10 +79,10 @@ def test_a_session_in_each_mode_is_one_trace(stage, collector):
     assert len(ids) == len(set(ids)), "every span is exported once"
 
 
-def test_model_and_tool_spans_are_below_their_turn(stage, collector, model: StubModel):
-    worker = stage.start_worker()
+def test_model_and_tool_spans_are_below_their_turn(installation, collector, model: StubModel):
+    worker = installation.start_worker()
     model.answers(completion(tool=("look", {"place": "the shelf"})), completion("all is well"))
-    job = stage.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
+    job = installation.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
     assert result_of(job, timeout_s=60).ok
     spans = collector.complete_trace(job.id, 6)
     parents = {it.id: it for it in spans}
@@ -106,11 +106,11 @@ def test_model_and_tool_spans_are_below_their_turn(stage, collector, model: Stub
     assert "HTTP Request" not in worker.log()
 
 
-def test_metrics_are_exported_on_request(stage, collector, model: StubModel, monkeypatch):
+def test_metrics_are_exported_on_request(installation, collector, model: StubModel, monkeypatch):
     monkeypatch.setenv("OTEL_METRICS_EXPORTER", "otlp")
-    worker = stage.start_worker()
+    worker = installation.start_worker()
     model.answers(completion("all is well"))
-    job = stage.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
+    job = installation.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
     assert result_of(job).ok
     collector.complete_trace(job.id, 4)
     worker.ask_to_stop()
@@ -118,19 +118,19 @@ def test_metrics_are_exported_on_request(stage, collector, model: StubModel, mon
     until(lambda: wanted <= collector.metrics, what="the metrics of the session")
 
 
-def test_content_is_exported_on_request(stage, collector, model: StubModel, monkeypatch):
+def test_content_is_exported_on_request(installation, collector, model: StubModel, monkeypatch):
     monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
-    stage.start_worker()
+    installation.start_worker()
     model.answers(completion("all is well"))
-    job = stage.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
+    job = installation.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
     assert result_of(job, timeout_s=60).ok
     spans = collector.complete_trace(job.id, 4)
     assert "all is well" in str([it.attributes for it in spans])
 
 
-def test_a_retried_turn_links_to_the_failed_attempt(stage, collector):
-    stage.start_worker()
-    job = stage.submit(
+def test_a_retried_turn_links_to_the_failed_attempt(installation, collector):
+    installation.start_worker()
+    job = installation.submit(
         "round_robin",
         {"ann": "moody", "bob": "moody"},
         stop=MaxTurns(2),
@@ -147,18 +147,18 @@ def test_a_retried_turn_links_to_the_failed_attempt(stage, collector):
     assert (skipped.attributes["symposia.outcome"], skipped.error) == ("skipped", mood(1))
 
 
-def test_takeover_links_to_the_killed_attempt(stage, collector):
-    gate = stage.folder / "gate"
-    first = stage.start_worker()
-    job = stage.submit(
+def test_takeover_links_to_the_killed_attempt(installation, collector):
+    gate = installation.folder / "gate"
+    first = installation.start_worker()
+    job = installation.submit(
         "round_robin",
         {"ann": "gated", "bob": "gated"},
         stop=MaxTurns(3),
         parameters={"gate": str(gate), "gate_turn": 2},
     )
-    until(lambda: [c for c in stage.calls() if c["turn"] == 2], what="turn 2 is being spoken")
+    until(lambda: [c for c in installation.calls() if c["turn"] == 2], what="turn 2 is being spoken")
     collector.complete_trace(job.id, 1)
-    stage.start_worker()
+    installation.start_worker()
     first.kill()
     gate.touch()
     assert result_of(job, timeout_s=60).ok
@@ -171,8 +171,8 @@ def test_takeover_links_to_the_killed_attempt(stage, collector):
     assert turns[1].links == ((attempt_span_id(job.id, 2, 1), "takeover"),)
 
 
-def test_session_links_to_the_span_that_submitted_it(stage, collector):
-    stage.start_worker()
+def test_session_links_to_the_span_that_submitted_it(installation, collector):
+    installation.start_worker()
     tracer = TracerProvider(shutdown_on_exit=False).get_tracer("program")
     collab = Collab(
         title="A session", purpose="be linked", mode="round_robin", participants=[{"participant_id": "ann"}]
@@ -180,30 +180,30 @@ def test_session_links_to_the_span_that_submitted_it(stage, collector):
     how = {
         "agents": {"ann": "say"},
         "stop": MaxTurns(2),
-        "parameters": {"log": str(stage.folder / "calls.jsonl")},
+        "parameters": {"log": str(installation.folder / "calls.jsonl")},
     }
     with tracer.start_as_current_span("request") as span:
-        job = stage.client.submit(collab, **how)
-    assert stage.client.submit(collab, **how).id == job.id, "the span is no part of the submission"
+        job = installation.client.submit(collab, **how)
+    assert installation.client.submit(collab, **how).id == job.id, "the span is no part of the submission"
     submitter = format(span.get_span_context().span_id, "016x")
     assert result_of(job).ok
     assert [it.links for it in collector.complete_trace(job.id, 3)] == [((submitter, "submission"),)] * 3
 
 
-def test_failed_and_cancelled_sessions_have_a_span(stage, collector):
-    stage.start_worker()
-    failed = stage.submit(
+def test_failed_and_cancelled_sessions_have_a_span(installation, collector):
+    installation.start_worker()
+    failed = installation.submit(
         "pair", {"ann": "moody", "bob": "say"}, policy={"attempts": 1}, parameters={"fails": 9}
     )
     result_of(failed)
     root, turn = collector.complete_trace(failed.id, 2)
     assert root.error == f"failed: ann: {mood(1)}"
     assert turn.attributes["symposia.outcome"] == "failed"
-    gate = stage.folder / "gate"
-    cancelled = stage.submit(
+    gate = installation.folder / "gate"
+    cancelled = installation.submit(
         "round_robin", {"ann": "gated"}, stop=MaxTurns(3), parameters={"gate": str(gate)}
     )
-    until(lambda: any(c["me"] == "ann" and c["expects"] for c in stage.calls()), what="it speaks")
+    until(lambda: any(c["me"] == "ann" and c["expects"] for c in installation.calls()), what="it speaks")
     cancelled.cancel()
     gate.touch()
     roots = until(
@@ -213,37 +213,37 @@ def test_failed_and_cancelled_sessions_have_a_span(stage, collector):
 
 
 @pytest.mark.parametrize("pool", ["threads", "processes"])
-def test_a_worker_that_stops_exports_the_last_spans(stage, collector, monkeypatch, pool):
+def test_a_worker_that_stops_exports_the_last_spans(installation, collector, monkeypatch, pool):
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")
-    worker = stage.start_worker(concurrency=1, options=("--pool", pool))
-    job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(2))
+    worker = installation.start_worker(concurrency=1, options=("--pool", pool))
+    job = installation.submit("round_robin", {"ann": "say"}, stop=MaxTurns(2))
     result_of(job)
     assert collector.trace_of(job.id) == []
     worker.ask_to_stop()
     assert len(collector.complete_trace(job.id, 3)) == 3
 
 
-def test_a_collector_that_fails_delays_no_turn(stage, collector):
+def test_a_collector_that_fails_delays_no_turn(installation, collector):
     collector.status = 503
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(3))
+    installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "say"}, stop=MaxTurns(3))
     assert result_of(job).ok
 
 
-def test_unresponsive_collector_delays_nothing(stage, collector):
+def test_unresponsive_collector_delays_nothing(installation, collector):
     collector.gate.clear()
-    worker = stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(3))
+    worker = installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "say"}, stop=MaxTurns(3))
     assert result_of(job).ok
     until(lambda: collector.headers, what="an export waits")
     worker.ask_to_stop()
     worker.process.wait(patient(25))
 
 
-def test_tracing_is_not_imported_without_its_variables(stage, monkeypatch, model):
+def test_tracing_is_not_imported_without_its_variables(installation, monkeypatch, model):
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
-    stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "modules"}, stop=MaxTurns(1))
+    installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "modules"}, stop=MaxTurns(1))
     result_of(job)
     (message,) = job.messages()
     assert message.content == "modules: []"

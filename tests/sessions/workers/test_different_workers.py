@@ -18,11 +18,11 @@ pytestmark = pytest.mark.timeout(180)
 ONCE = FailurePolicy(attempts=1)
 
 
-def start_stranger(stage, **options) -> LiveWorker:
+def start_stranger(installation, **options) -> LiveWorker:
     """Start a worker that has none of the agents of the sessions."""
-    other = stage.folder / "other.toml"
+    other = installation.folder / "other.toml"
     other.write_text('[agents.else]\nkind = "scripted"\nreplies = ["no"]\n')
-    return replace(stage, agents_file=other).start_worker(**options)
+    return replace(installation, agents_file=other).start_worker(**options)
 
 
 def check_each_turn_once(job, checked, *, turns: int) -> None:
@@ -37,32 +37,32 @@ def check_each_turn_once(job, checked, *, turns: int) -> None:
 @pytest.mark.parametrize(
     ("pool", "own"), [("threads", ()), ("prefork", ()), ("solo", ()), ("threads", ("--queues", "own"))]
 )
-def test_one_of_four_workers_gets_the_turns_of_its_agents(stage, checked, pool, own):
+def test_one_of_four_workers_gets_the_turns_of_its_agents(installation, checked, pool, own):
     options = ("--pool", pool)
     for _ in range(3):
-        start_stranger(stage, options=options, wait=False)
-    stage.start_worker(options=(*options, *own))
+        start_stranger(installation, options=options, wait=False)
+    installation.start_worker(options=(*options, *own))
     jobs = [
-        stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(8), policy=ONCE)
+        installation.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(8), policy=ONCE)
         for _ in range(4)
     ]
     for job in jobs:
         check_each_turn_once(job, checked, turns=8)
-    assert "waits for one" not in "".join(worker.log() for worker in stage.workers)
+    assert "waits for one" not in "".join(worker.log() for worker in installation.workers)
 
 
 @pytest.mark.long
 @pytest.mark.xdist_group("rabbitmq")
-def test_turns_are_handed_on_over_rabbitmq(stage, checked, amqp_url):
-    stage.broker_url = amqp_url
-    test_one_of_four_workers_gets_the_turns_of_its_agents(stage, checked, "threads", ())
+def test_turns_are_handed_on_over_rabbitmq(installation, checked, amqp_url):
+    installation.broker_url = amqp_url
+    test_one_of_four_workers_gets_the_turns_of_its_agents(installation, checked, "threads", ())
 
 
 @pytest.mark.long
-def test_turn_waits_until_a_worker_knows_its_agent(stage, checked):
-    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(4), policy=ONCE)
-    start_stranger(stage)
-    redis = stage.client._installation.redis
+def test_turn_waits_until_a_worker_knows_its_agent(installation, checked):
+    job = installation.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(4), policy=ONCE)
+    start_stranger(installation)
+    redis = installation.client._installation.redis
     until(lambda: AwaitedAgents(redis).count() == {"say": 1}, what="the session waits for the agent")
     record = job.state().records[1]
     assert (record.lacks, record.grants, record.failures, job.state().fence) == ("say", 0, 0, 0)
@@ -70,14 +70,14 @@ def test_turn_waits_until_a_worker_knows_its_agent(stage, checked):
     index = SessionIndex(redis)
     until(lambda: index.time_of(job.id) - index.now_ms() > 30_000, what="it is checked once a minute")
 
-    stage.start_worker()
+    installation.start_worker()
     check_each_turn_once(job, checked, turns=4)
     assert AwaitedAgents(redis).count() == {}
 
 
 @pytest.mark.long
-def test_wait_for_an_agent_ends_at_the_deadline(stage):
-    job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(4) | Deadline(30), policy=ONCE)
-    start_stranger(stage)
+def test_wait_for_an_agent_ends_at_the_deadline(installation):
+    job = installation.submit("round_robin", {"ann": "say"}, stop=MaxTurns(4) | Deadline(30), policy=ONCE)
+    start_stranger(installation)
     result = result_of(job)
     assert (result.reason, result.turns) == ("deadline", 0)

@@ -28,14 +28,18 @@ model = "stub"
 
 
 @pytest.mark.long
-def test_worker_killed_before_commit_pays_once(stage, model, checked):
+def test_worker_killed_before_commit_pays_once(installation, model, checked):
     model.answers(completion("paid for once"), completion("paid for twice"))
-    first = stage.start_worker(app="processes.apps:hesitant")
-    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(2))
-    until((stage.folder / "before-commit").exists, timeout_s=90, what="the answer is there and not written")
+    first = installation.start_worker(app="processes.apps:hesitant")
+    job = installation.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(2))
+    until(
+        (installation.folder / "before-commit").exists,
+        timeout_s=90,
+        what="the answer is there and not written",
+    )
     first.kill()
-    stage.start_worker()
-    result = result_of(job, timeout_s=stage.lease_s + 90)
+    installation.start_worker()
+    result = result_of(job, timeout_s=installation.lease_s + 90)
 
     assert len(model.asked) == 1
     assert result.dialog.messages[0].content == "paid for once"
@@ -51,12 +55,12 @@ def test_finished_calls_are_removed_with_the_commit(shared, shared_model):
 
 
 @pytest.mark.long
-def test_worker_warns_at_start(stage, model):
-    registry = stage.folder / "agents.toml"
+def test_worker_warns_at_start(installation, model):
+    registry = installation.folder / "agents.toml"
     lost = '[tools.lost]\ncallable = "nowhere:f"\n'
     text = registry.read_text().replace("[agents.model]", f'api_key_env = "NO_KEY"\n{lost}[agents.model]')
     registry.write_text(text + 'tools = ["lost"]\n')
-    log = stage.start_worker().log()
+    log = installation.start_worker().log()
     assert f"{registry}: [models.stub] api_key_env: environment variable NO_KEY is not set" in log
     assert f"{registry}: [tools.lost] callable: ImportError: nowhere:f" in log
 
@@ -69,19 +73,19 @@ callable = "stub_agents.tools:book"
 
 
 @pytest.mark.long
-def test_killed_worker_repeats_no_finished_call(stage, model, checked, monkeypatch):
-    log, never = stage.folder / "tools.jsonl", threading.Event()
+def test_killed_worker_repeats_no_finished_call(installation, model, checked, monkeypatch):
+    log, never = installation.folder / "tools.jsonl", threading.Event()
     monkeypatch.setenv("TOOL_LOG", str(log))
-    with (stage.folder / "agents.toml").open("a") as file:
+    with (installation.folder / "agents.toml").open("a") as file:
         file.write(TOOLS)
     book = completion(tool=("book", {"room": "blue"}))
     model.answers(book, completion("lost", gate=never), completion("The blue room is yours."))
-    first = stage.start_worker()
-    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
+    first = installation.start_worker()
+    job = installation.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
     until(lambda: len(model.asked) == 2, timeout_s=90, what="the tool has run and the model is asked again")
     first.kill()
-    stage.start_worker()
-    result = result_of(job, timeout_s=stage.lease_s + 90)
+    installation.start_worker()
+    result = result_of(job, timeout_s=installation.lease_s + 90)
 
     assert len(model.asked) == 3, "the unfinished request is asked again, the finished one is not"
     assert len(log.read_text().splitlines()) == 1
@@ -91,20 +95,20 @@ def test_killed_worker_repeats_no_finished_call(stage, model, checked, monkeypat
 
 
 @pytest.mark.long
-def test_usage_of_a_killed_worker_is_counted(stage, model, checked, monkeypatch):
+def test_usage_of_a_killed_worker_is_counted(installation, model, checked, monkeypatch):
     never = threading.Event()
-    monkeypatch.setenv("TOOL_LOG", str(stage.folder / "tools.jsonl"))
-    with (stage.folder / "agents.toml").open("a") as file:
+    monkeypatch.setenv("TOOL_LOG", str(installation.folder / "tools.jsonl"))
+    with (installation.folder / "agents.toml").open("a") as file:
         file.write(TOOLS)
     book = completion(tool=("book", {"room": "blue"}))
     model.answers(book, completion("lost", gate=never), refusal(400, "never"))
-    first = stage.start_worker()
+    first = installation.start_worker()
     policy = FailurePolicy(attempts=1, then=AfterRetries.SUBSTITUTE, substitute="human")
-    job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1), policy=policy)
+    job = installation.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1), policy=policy)
     until(lambda: len(model.asked) == 2, timeout_s=90, what="the tool has run and the model is asked again")
     first.kill()
-    stage.start_worker()
-    until(job.pending, timeout_s=stage.lease_s + 90, what="the person is asked")
+    installation.start_worker()
+    until(job.pending, timeout_s=installation.lease_s + 90, what="the person is asked")
     (question,) = job.pending()
     job.reply(question.asked[0], "I booked it.")
     result = result_of(job, timeout_s=90)

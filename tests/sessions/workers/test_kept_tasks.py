@@ -12,61 +12,61 @@ from symposia.patches.kept_tasks import SLICE_S
 from symposia.state.redis.connect import connect
 
 
-def messages_sent(stage) -> int:
+def messages_sent(installation) -> int:
     """How many messages were put into a queue so far."""
-    with connect(stage.redis_url) as redis:
+    with connect(installation.redis_url) as redis:
         return int(redis.info("commandstats").get("cmdstat_lpush", {"calls": 0})["calls"])
 
 
-def run(stage, turns: int, agent: str = "say"):
-    return stage.submit("round_robin", {"ann": agent, "bob": agent}, stop=MaxTurns(turns))
+def run(installation, turns: int, agent: str = "say"):
+    return installation.submit("round_robin", {"ann": agent, "bob": agent}, stop=MaxTurns(turns))
 
 
-def test_fast_turns_follow_each_other_without_messages(stage):
-    stage.start_worker(concurrency=1)
-    result_of(run(stage, 2))  # the first turn reads the agents
-    before = messages_sent(stage)
-    assert result_of(run(stage, 60)).turns == 60
-    assert messages_sent(stage) - before < 60
-    with connect(stage.redis_url) as redis:
+def test_fast_turns_follow_each_other_without_messages(installation):
+    installation.start_worker(concurrency=1)
+    result_of(run(installation, 2))  # the first turn reads the agents
+    before = messages_sent(installation)
+    assert result_of(run(installation, 60)).turns == 60
+    assert messages_sent(installation) - before < 60
+    with connect(installation.redis_url) as redis:
         assert redis.llen(QUEUE) == 0
 
 
 @pytest.mark.long
-def test_slow_turns_are_sent(stage):
+def test_slow_turns_are_sent(installation):
     slow = f'\n[agents.slow]\nkind = "scripted"\nreplies = [{{ say = "ok", delay_s = {2 * SLICE_S} }}]\n'
-    (stage.folder / "agents.toml").write_text(REGISTRY + slow)
-    stage.start_worker(concurrency=1)
-    before = messages_sent(stage)
-    assert result_of(run(stage, 4, "slow")).turns == 4
+    (installation.folder / "agents.toml").write_text(REGISTRY + slow)
+    installation.start_worker(concurrency=1)
+    before = messages_sent(installation)
+    assert result_of(run(installation, 4, "slow")).turns == 4
     # The first one plans the session, and its thread keeps the first turn.
-    assert messages_sent(stage) - before >= 4
+    assert messages_sent(installation) - before >= 4
 
 
 @pytest.mark.long
-def test_fast_turns_of_a_step_share_a_thread(stage):
-    stage.start_worker(concurrency=1)
+def test_fast_turns_of_a_step_share_a_thread(installation):
+    installation.start_worker(concurrency=1)
     agents = dict.fromkeys(("ann", "bob", "cyd", "dan"), "say")
 
     def broadcast():
-        return result_of(stage.submit("broadcast", agents, stop=MaxTurns(40)))
+        return result_of(installation.submit("broadcast", agents, stop=MaxTurns(40)))
 
     broadcast()  # measures the agent
-    before = messages_sent(stage)
+    before = messages_sent(installation)
     assert broadcast().turns == 40
-    assert messages_sent(stage) - before < 12
+    assert messages_sent(installation) - before < 12
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("fast_rounds", [0, 1])
-def test_slow_turns_of_a_step_run_at_once(stage, fast_rounds):
+def test_slow_turns_of_a_step_run_at_once(installation, fast_rounds):
     replies = ["ok"] * fast_rounds + [{"say": "ok", "delay_s": patient(1.0)}]
     agents = {name: {"agent": "noop", "parameters": {"replies": replies}} for name in ("ann", "bob", "cyd")}
-    stage.start_worker(concurrency=3)
+    installation.start_worker(concurrency=3)
     result_of(
-        stage.submit("broadcast", dict.fromkeys(agents, "say"), stop=MaxRounds(1))
+        installation.submit("broadcast", dict.fromkeys(agents, "say"), stop=MaxRounds(1))
     )  # measures the agent
-    job = stage.submit("broadcast", agents, stop=MaxRounds(fast_rounds + 1))
+    job = installation.submit("broadcast", agents, stop=MaxRounds(fast_rounds + 1))
     result_of(job)
     kinds = [
         it.event_type for it in job.events() if it.event_type in ("MAPTurnDispatched", "MAPTurnCompleted")
@@ -75,9 +75,9 @@ def test_slow_turns_of_a_step_run_at_once(stage, fast_rounds):
 
 
 @pytest.mark.long
-def test_sessions_share_a_thread(stage):
-    stage.start_worker(concurrency=1)
-    jobs = [run(stage, 400) for _ in range(2)]
+def test_sessions_share_a_thread(installation):
+    installation.start_worker(concurrency=1)
+    jobs = [run(installation, 400) for _ in range(2)]
     ends = [result_of(job) for job in jobs]
     assert [end.turns for end in ends] == [400, 400]
     spoken = [[message.timestamp for message in job.messages()] for job in jobs]
@@ -86,9 +86,9 @@ def test_sessions_share_a_thread(stage):
 
 
 @pytest.mark.long
-def test_a_kept_turn_is_a_task_like_any_other(stage, monitor):
-    stage.start_worker(concurrency=1)
-    job = run(stage, 20)
+def test_a_kept_turn_is_a_task_like_any_other(installation, monitor):
+    installation.start_worker(concurrency=1)
+    job = run(installation, 20)
     result_of(job)
     names = ("task-sent", "task-received", "task-started", "task-succeeded")
 

@@ -11,20 +11,20 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 
 
 @pytest.mark.long
-def test_session_survives_a_killed_worker(stage, checked):
-    gate = stage.folder / "gate"
-    first = stage.start_worker()
-    job = stage.submit(
+def test_session_survives_a_killed_worker(installation, checked):
+    gate = installation.folder / "gate"
+    first = installation.start_worker()
+    job = installation.submit(
         "round_robin",
         {"ann": "gated", "bob": "gated"},
         stop=MaxTurns(6),
         parameters={"gate": str(gate), "gate_turn": 3},
     )
-    until(lambda: [c for c in stage.calls() if c["turn"] == 3], what="turn 3 is being spoken")
-    stage.start_worker()
+    until(lambda: [c for c in installation.calls() if c["turn"] == 3], what="turn 3 is being spoken")
+    installation.start_worker()
     first.kill()
     gate.touch()
-    result = result_of(job, timeout_s=stage.lease_s + 10)
+    result = result_of(job, timeout_s=installation.lease_s + 10)
 
     assert (result.ok, result.turns) == (True, 6)
     assert [m.speaker for m in result.dialog.messages] == ["ann", "bob"] * 3
@@ -36,20 +36,20 @@ def test_session_survives_a_killed_worker(stage, checked):
 
 
 @pytest.mark.long
-def test_frozen_worker_cannot_write_late(stage, checked):
-    gate = stage.folder / "gate"
-    frozen = stage.start_worker(concurrency=1)
-    job = stage.submit(
+def test_frozen_worker_cannot_write_late(installation, checked):
+    gate = installation.folder / "gate"
+    frozen = installation.start_worker(concurrency=1)
+    job = installation.submit(
         "round_robin",
         {"ann": "gated", "bob": "gated"},
         stop=MaxTurns(4),
         parameters={"gate": str(gate), "gate_turn": 2},
     )
-    until(lambda: [c for c in stage.calls() if c["turn"] == 2], what="turn 2 is being spoken")
-    stage.start_worker(concurrency=1)
+    until(lambda: [c for c in installation.calls() if c["turn"] == 2], what="turn 2 is being spoken")
+    installation.start_worker(concurrency=1)
     frozen.freeze()
     until(
-        lambda: [c for c in stage.calls() if c["turn"] == 2 and c["attempt"] == 2],
+        lambda: [c for c in installation.calls() if c["turn"] == 2 and c["attempt"] == 2],
         what="turn 2 is taken over",
     )
     gate.touch()
@@ -71,19 +71,19 @@ def test_frozen_worker_cannot_write_late(stage, checked):
 
 
 @pytest.mark.long
-def test_late_writer_is_refused_on_record(stage, checked):
-    gate, second = stage.folder / "gate", stage.folder / "second"
-    frozen = stage.start_worker(concurrency=1)
-    job = stage.submit(
+def test_late_writer_is_refused_on_record(installation, checked):
+    gate, second = installation.folder / "gate", installation.folder / "second"
+    frozen = installation.start_worker(concurrency=1)
+    job = installation.submit(
         "pair",
         {"ann": "gated", "bob": "say"},
         stop=MaxTurns(2),
         parameters={"gate": str(gate), "gate_turn": 1},
     )
-    until(lambda: [c for c in stage.calls() if c["turn"] == 1], what="turn 1 is being spoken")
+    until(lambda: [c for c in installation.calls() if c["turn"] == 1], what="turn 1 is being spoken")
     frozen.freeze()
     key = f"symposia:{{{job.id}}}:lock:floor"
-    redis = stage.client._installation.sessions.workers._client
+    redis = installation.client._installation.sessions.workers._client
     until(lambda: not redis.exists(key), timeout_s=15, what="the lease has run out")
     # The gate opens first: the frozen agent answers as soon as it wakes, before anyone renews or takes over.
     gate.touch()
@@ -94,20 +94,20 @@ def test_late_writer_is_refused_on_record(stage, checked):
         ),
         what="the late commit is refused",
     )
-    stage.start_worker()
+    installation.start_worker()
     result = result_of(job)
     assert [m.speaker for m in result.dialog.messages] == ["ann", "bob"]
     checked(job, result)
     second.touch()
 
 
-def test_turn_with_a_lost_message_is_dispatched_again(stage, checked):
-    client = stage.client
-    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(4))
+def test_turn_with_a_lost_message_is_dispatched_again(installation, checked):
+    client = installation.client
+    job = installation.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(4))
     assert client._installation.sessions.workers._client.delete("symposia") == 1, (
         "the start message was in the queue"
     )
-    stage.start_worker()
+    installation.start_worker()
     result = result_of(job)
     assert result.turns == 4
     checked(job, result)

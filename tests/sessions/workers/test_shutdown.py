@@ -14,34 +14,34 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 pytestmark = pytest.mark.timeout(180)
 
 
-def speaking(stage, *, turns: int = 4):
+def speaking(installation, *, turns: int = 4):
     """A worker whose agent waits for the gate in turn 2, and its session."""
-    worker = stage.start_worker()
-    job = stage.submit(
+    worker = installation.start_worker()
+    job = installation.submit(
         "round_robin",
         {"ann": "gated", "bob": "gated"},
         stop=MaxTurns(turns),
-        parameters={"gate": str(stage.folder / "gate"), "gate_turn": 2},
+        parameters={"gate": str(installation.folder / "gate"), "gate_turn": 2},
     )
-    until(lambda: [call for call in stage.calls() if call["turn"] == 2], what="turn 2 is being spoken")
+    until(lambda: [call for call in installation.calls() if call["turn"] == 2], what="turn 2 is being spoken")
     return worker, job
 
 
-def attempts(stage) -> list[tuple[int, int]]:
-    return [(call["turn"], call["attempt"]) for call in stage.calls()]
+def attempts(installation) -> list[tuple[int, int]]:
+    return [(call["turn"], call["attempt"]) for call in installation.calls()]
 
 
-def test_warm_shutdown_finishes_the_turn(stage, checked):
-    worker, job = speaking(stage)
+def test_warm_shutdown_finishes_the_turn(installation, checked):
+    worker, job = speaking(installation)
     worker.ask_to_stop()
     until(lambda: "Warm shutdown" in worker.log(), what="the worker stops")
-    (stage.folder / "gate").touch()
+    (installation.folder / "gate").touch()
     assert worker.process.wait(patient(30)) == 0, worker.log()
-    stage.start_worker()
+    installation.start_worker()
     result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 4)
-    assert attempts(stage) == [(1, 1), (2, 1), (3, 1), (4, 1)]
+    assert attempts(installation) == [(1, 1), (2, 1), (3, 1), (4, 1)]
     checked(job, result)
 
 
@@ -54,9 +54,9 @@ def test_warm_shutdown_finishes_the_turn(stage, checked):
     ],
 )
 @pytest.mark.long
-def test_cold_shutdown_hands_the_turn_over(stage, checked, signals):
-    stage.lease_s = 600  # no other worker waits for its end
-    worker, job = speaking(stage)
+def test_cold_shutdown_hands_the_turn_over(installation, checked, signals):
+    installation.lease_s = 600  # no other worker waits for its end
+    worker, job = speaking(installation)
     for number, name in enumerate(signals):
         if number:
             until(lambda: "Warm shutdown" in worker.log(), what="the worker stops")
@@ -64,23 +64,23 @@ def test_cold_shutdown_hands_the_turn_over(stage, checked, signals):
     worker.process.wait(patient(30))
     assert "Unrecoverable error" not in worker.log()
     assert "lease lost, discarding output" in worker.log()
-    (stage.folder / "gate").touch()
-    stage.start_worker()
+    (installation.folder / "gate").touch()
+    installation.start_worker()
     result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 4)
-    assert attempts(stage) == [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1)]
+    assert attempts(installation) == [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1)]
     checked(job, result)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("doing", ["starting", "handing_over"])
-def test_cold_shutdown_ends_the_worker_at_any_point(stage, checked, doing):
-    worker = stage.start_worker(app=f"processes.apps:interrupted_{doing}", wait=False)
-    job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
+def test_cold_shutdown_ends_the_worker_at_any_point(installation, checked, doing):
+    worker = installation.start_worker(app=f"processes.apps:interrupted_{doing}", wait=False)
+    job = installation.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
     worker.process.wait(patient(30))
     assert "Cold shutdown" in worker.log()
-    stage.start_worker()
+    installation.start_worker()
     result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 2)

@@ -8,7 +8,7 @@ import pytest
 from redis import Redis
 
 from review_tools.batches import started
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import NewerFormat
 from symposia.reviews.state.store import ReviewStore
@@ -24,28 +24,30 @@ pytestmark = pytest.mark.leaves_keys
 
 
 @pytest.fixture
-def office(tmp_path, redis_url: str) -> Iterator[InlineRuntime]:
-    office = InlineRuntime(tmp_path, redis_url, archive=True)
-    yield office
-    office.close()
+def installation(tmp_path, redis_url: str) -> Iterator[InlineInstallation]:
+    installation = InlineInstallation(tmp_path, redis_url, archive=True)
+    yield installation
+    installation.close()
 
 
 @pytest.fixture
-def redis(office: InlineRuntime) -> Redis:
-    return office.runtime.store.client
+def redis(installation: InlineInstallation) -> Redis:
+    return installation.runtime.store.client
 
 
-def test_session_of_a_newer_version_is_refused_unchanged(office: InlineRuntime, redis: Redis) -> None:
-    job = office.submit("pair", {"ann": "echo", "bob": "echo"}, stop={"max_turns": 2})
+def test_session_of_a_newer_version_is_refused_unchanged(
+    installation: InlineInstallation, redis: Redis
+) -> None:
+    job = installation.submit("pair", {"ann": "echo", "bob": "echo"}, stop={"max_turns": 2})
     key = session_key(job.id, "session")
     assert redis.hget(key, "format") == str(FORMATS["session"])
     redis.hset(key, "format", 3)
     before = redis.hgetall(key)
     line = rf"^session '{job.id}' was written by a newer version of Symposia \(format 3, this version reads up to 1\)$"
     with pytest.raises(NewerFormat, match=line):
-        office.work()
+        installation.work()
     with pytest.raises(NewerFormat, match=line):
-        office.client.get_job(job.id).result()
+        installation.client.get_job(job.id).result()
     assert redis.hgetall(key) == before
 
 
@@ -55,33 +57,33 @@ def keys_of(redis: Redis, session: str) -> dict[str, bytes | None]:
 
 
 @pytest.fixture
-def newer(office: InlineRuntime, redis: Redis) -> CollabJob:
+def newer(installation: InlineInstallation, redis: Redis) -> CollabJob:
     """A session in the middle, which a newer version wrote."""
-    job = office.submit("pair", {"ann": "echo", "bob": "echo"}, stop={"max_turns": 2})
+    job = installation.submit("pair", {"ann": "echo", "bob": "echo"}, stop={"max_turns": 2})
     redis.hset(session_key(job.id, "session"), "format", FORMATS["session"] + 1)
     return job
 
 
 def test_sweep_returns_a_session_to_newer_workers(
-    office: InlineRuntime, redis: Redis, newer: CollabJob
+    installation: InlineInstallation, redis: Redis, newer: CollabJob
 ) -> None:
-    presence, index = WorkerPresence(redis), office.runtime.index
-    office.queue.routes = WorkerRoutes(presence)
+    presence, index = WorkerPresence(redis), installation.runtime.index
+    installation.queue.routes = WorkerRoutes(presence)
     presence.announce("newer@here", [], route=WorkerRoute("elsewhere", session_format=FORMATS["session"] + 1))
     index.reschedule(newer.id, 0)
     before = keys_of(redis, newer.id)
-    assert (sweep(office.runtime), keys_of(redis, newer.id)) == (0, before)
+    assert (sweep(installation.runtime), keys_of(redis, newer.id)) == (0, before)
     assert index.time_of(newer.id) <= index.now_ms(), "the next sweep may claim it"
 
 
 def test_sweep_leaves_a_session_of_a_newer_version_unchanged(
-    office: InlineRuntime, redis: Redis, newer: CollabJob, caplog: pytest.LogCaptureFixture
+    installation: InlineInstallation, redis: Redis, newer: CollabJob, caplog: pytest.LogCaptureFixture
 ) -> None:
-    office.queue.waiting.clear()
+    installation.queue.waiting.clear()
     before = keys_of(redis, newer.id)
-    office.runtime.index.reschedule(newer.id, 0)
-    assert sweep(office.runtime) == 0
-    assert (keys_of(redis, newer.id), list(office.queue.waiting)) == (before, [])
+    installation.runtime.index.reschedule(newer.id, 0)
+    assert sweep(installation.runtime) == 0
+    assert (keys_of(redis, newer.id), list(installation.queue.waiting)) == (before, [])
     (line,) = [it.message for it in caplog.records if newer.id in it.message]
     assert line.endswith("(format 2, this version reads up to 1); leaving it to newer workers")
 
@@ -107,9 +109,9 @@ def test_changes_of_a_session_of_a_newer_version_are_refused(
 
 
 def test_archiver_leaves_a_session_of_a_newer_version_queued(
-    office: InlineRuntime, redis: Redis, newer: CollabJob
+    installation: InlineInstallation, redis: Redis, newer: CollabJob
 ) -> None:
-    archiver = office.runtime.ports.archiver
+    archiver = installation.runtime.ports.archiver
     assert archiver is not None
     redis.zadd(ARCHIVE_QUEUE, {newer.id: 0})
     assert archiver.archive_due() == 0
@@ -120,28 +122,28 @@ def test_archiver_leaves_a_session_of_a_newer_version_queued(
 
 
 def test_lists_leave_out_a_session_of_a_newer_version(
-    office: InlineRuntime, redis: Redis, caplog: pytest.LogCaptureFixture
+    installation: InlineInstallation, redis: Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = office.submit("round_robin", {"ann": "echo"}, people=["ben"], stop={"max_turns": 2})
-    other = office.submit("round_robin", {"ann": "echo"}, people=["ben"], stop={"max_turns": 2})
-    office.work()
-    assert {it.session_id for it in office.client.inbox()} == {asked.id, other.id}
+    asked = installation.submit("round_robin", {"ann": "echo"}, people=["ben"], stop={"max_turns": 2})
+    other = installation.submit("round_robin", {"ann": "echo"}, people=["ben"], stop={"max_turns": 2})
+    installation.work()
+    assert {it.session_id for it in installation.client.inbox()} == {asked.id, other.id}
     redis.hset(session_key(asked.id, "session"), "format", FORMATS["session"] + 1)
-    assert [it.id for it in office.client.jobs()] == [other.id]
-    assert [it.session_id for it in office.client.inbox()] == [other.id]
+    assert [it.id for it in installation.client.jobs()] == [other.id]
+    assert [it.session_id for it in installation.client.inbox()] == [other.id]
     lines = [it.message for it in caplog.records if it.message.startswith("leaving out")]
     assert [line.split(", which")[0] for line in lines] == [
         f"leaving out session '{asked.id}'",
         f"leaving out a question of session '{asked.id}'",
     ]
     redis.hset(session_key(asked.id, "session"), "format", FORMATS["session"])
-    assert {it.session_id for it in office.client.inbox()} == {asked.id, other.id}
+    assert {it.session_id for it in installation.client.inbox()} == {asked.id, other.id}
 
 
-def test_session_without_a_format_runs(office: InlineRuntime, redis: Redis) -> None:
-    job = office.submit("pair", {"ann": "echo", "bob": "echo"}, stop={"max_turns": 2})
+def test_session_without_a_format_runs(installation: InlineInstallation, redis: Redis) -> None:
+    job = installation.submit("pair", {"ann": "echo", "bob": "echo"}, stop={"max_turns": 2})
     redis.hdel(session_key(job.id, "session"), "format")
-    office.work()
+    installation.work()
     assert job.result().reason == "max_turns"
 
 

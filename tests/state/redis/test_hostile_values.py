@@ -10,7 +10,7 @@ from scaling import scaled_examples
 from sessions.table import Table, turn
 from symposia.models.sessions.plan import BoardEntry, Finish, PlannedTurn, Step
 from symposia.models.turns.items import WorkItem
-from symposia.models.turns.turn import MOST_SPENT, Usage
+from symposia.models.turns.turn import MAX_SPENT, Usage
 
 modest = settings(
     max_examples=scaled_examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -123,7 +123,7 @@ def test_huge_usage_is_harmless(table, field):
     for _ in range(3):
         table.speak(table.plan_one(), "hello", usage=Usage(**{field: 2**70}))
         table.plan()
-    assert table.state().usage == Usage(**{field: 3 * MOST_SPENT})
+    assert table.state().usage == Usage(**{field: 3 * MAX_SPENT})
     assert table.texts() == ["hello"] * 3
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions.table import RETENTION_MS, Table
-from symposia.models.attachments import MOST_PER_SESSION, Attachment
+from symposia.models.attachments import MAX_PER_SESSION, Attachment
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import attachments_key
 from symposia.state.sessions.attachments import AttachmentStore
@@ -33,10 +33,10 @@ def test_unknown_bytes_are_none(table, store):
 
 
 def test_number_is_limited(table, store):
-    words = [store.add(table.id, Attachment.of("a", f"{number}")) for number in range(MOST_PER_SESSION + 1)]
-    assert words == ["added"] * MOST_PER_SESSION + ["full"]
+    words = [store.add(table.id, Attachment.of("a", f"{number}")) for number in range(MAX_PER_SESSION + 1)]
+    assert words == ["added"] * MAX_PER_SESSION + ["full"]
     assert store.add(table.id, Attachment.of("b", "0")) == "added"  # these bytes are there
-    assert len(store.digests(table.id)) == MOST_PER_SESSION
+    assert len(store.digests(table.id)) == MAX_PER_SESSION
 
 
 def test_bytes_together_are_limited(table, store, monkeypatch):

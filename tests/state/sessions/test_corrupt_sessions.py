@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.models.errors import CorruptSession
 from symposia.state.redis.keys import DUE, session_key
 from symposia.tasks.planning.advance import advance
@@ -20,21 +20,21 @@ SAY = '[agents.say]\nkind = "scripted"\nreplies = ["a word"]\n'
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
-    office = InlineRuntime(tmp_path, redis_url, SAY)
-    yield office
-    office.close()
+def installation(tmp_path: Path, redis_url: str) -> Iterator[InlineInstallation]:
+    installation = InlineInstallation(tmp_path, redis_url, SAY)
+    yield installation
+    installation.close()
 
 
-def read_all_of_it(office: InlineRuntime, session_id: str) -> None:
+def read_all_of_it(installation: InlineInstallation, session_id: str) -> None:
     """Read the session as clients, planners and workers do."""
-    job = office.client.get_job(session_id)
+    job = installation.client.get_job(session_id)
     assert job.status()
     assert job.usage() is not None
     assert job.state().usage.requests == 0
     assert job.state().records is not None
-    advance(office.runtime, session_id, parent=session_id)
-    office.work()
+    advance(installation.runtime, session_id, parent=session_id)
+    installation.work()
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def read_all_of_it(office: InlineRuntime, session_id: str) -> None:
     ],
 )
 def test_corrupt_session_field_is_named_with_its_rule(
-    office: InlineRuntime, name: str, value: str, told: str
+    installation: InlineInstallation, name: str, value: str, told: str
 ) -> None:
-    job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 2})
-    office.runtime.store.client.hset(session_key(job.id, "session"), name, value)
+    job = installation.submit("round_robin", {"ann": "say"}, stop={"max_turns": 2})
+    installation.runtime.store.client.hset(session_key(job.id, "session"), name, value)
     with pytest.raises(CorruptSession, match=told) as error:
-        read_all_of_it(office, job.id)
+        read_all_of_it(installation, job.id)
     assert job.id in str(error.value)
 
 
@@ -79,27 +79,27 @@ def test_corrupt_session_field_is_named_with_its_rule(
     ],
 )
 def test_corrupt_turn_record_is_named_with_its_rule(
-    office: InlineRuntime, name: str, value: str, told: str
+    installation: InlineInstallation, name: str, value: str, told: str
 ) -> None:
-    job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 2})
-    office.deliver()
+    job = installation.submit("round_robin", {"ann": "say"}, stop={"max_turns": 2})
+    installation.deliver()
     assert list(job.state().records) == [1]
-    office.runtime.store.client.hset(session_key(job.id, "turns"), name, value)
+    installation.runtime.store.client.hset(session_key(job.id, "turns"), name, value)
     with pytest.raises(CorruptSession, match=told):
-        read_all_of_it(office, job.id)
+        read_all_of_it(installation, job.id)
 
 
 def test_sweep_logs_a_corrupt_session_and_continues(
-    office: InlineRuntime, caplog: pytest.LogCaptureFixture
+    installation: InlineInstallation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bad, good = (office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 1}) for _ in range(2))
-    client = office.runtime.store.client
+    bad, good = (installation.submit("round_robin", {"ann": "say"}, stop={"max_turns": 1}) for _ in range(2))
+    client = installation.runtime.store.client
     client.hset(session_key(bad.id, "session"), "status", "odd")
     client.hset(session_key(bad.id, "turns"), "1", "{")
-    office.queue.waiting.clear()
+    installation.queue.waiting.clear()
     client.zadd(DUE, {bad.id: 0, good.id: 1})
     with caplog.at_level(logging.ERROR, "symposia"):
-        sweep(office.runtime)
+        sweep(installation.runtime)
     (told,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert told.getMessage().startswith(f"sweeping session {bad.id} failed: ")
     assert told.exc_info is None

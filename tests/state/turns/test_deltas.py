@@ -102,8 +102,8 @@ def test_unpublished_text_is_dropped_on_restart(client):
 
 
 def test_stream_and_turn_are_bounded(client, writer, monkeypatch):
-    monkeypatch.setattr(deltas_module, "MOST_CHARACTERS", 10)
-    monkeypatch.setattr(deltas_module, "MOST_PIECES", 2)
+    monkeypatch.setattr(deltas_module, "MAX_CHARACTERS", 10)
+    monkeypatch.setattr(deltas_module, "MAX_PIECES", 2)
     for word in ("12345", "67890", "and no more"):
         writer.add_output(word)
         until(lambda: not writer._pending, what="the words are sent")

@@ -9,7 +9,7 @@ import pytest
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import calls_key
 from symposia.state.turns import journal as journal_module
-from symposia.state.turns.journal import KEPT_MS, MOST_BYTES, CallJournal
+from symposia.state.turns.journal import KEPT_MS, MAX_BYTES, CallJournal
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 
@@ -58,9 +58,9 @@ def test_a_first_attempt_reads_nothing(begin, client):
 
 
 def test_calls_over_the_cap_are_not_kept(begin, monkeypatch):
-    monkeypatch.setattr(journal_module, "MOST_CALLS", 2)
+    monkeypatch.setattr(journal_module, "MAX_CALLS", 2)
     journal = begin()
-    asyncio.run(journal.store_answers({"huge": "x" * (MOST_BYTES + 1)}))
+    asyncio.run(journal.store_answers({"huge": "x" * (MAX_BYTES + 1)}))
     for call in ("a", "b", "c"):
         asyncio.run(journal.store_answers({call: call}))
     assert [journal.get_answer(call) for call in ("huge", "a", "b", "c")] == [None, "a", "b", None]

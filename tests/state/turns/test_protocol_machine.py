@@ -53,7 +53,7 @@ class Worker:
     version: int
 
     @property
-    def place(self) -> tuple[int, str, str]:
+    def identity(self) -> tuple[int, str, str]:
         return self.grant.number, self.grant.scope, self.grant.token
 
 
@@ -90,7 +90,7 @@ class Protocol(RuleBasedStateMachine):
 
     def _made(self, places: list[str], drops: int = 0) -> tuple[PlanWrite, Intent]:
         drop = self.model.open_numbers()[:drops]
-        step = Step(turns=tuple(turn("ann", place) for place in places), drop=drop)
+        step = Step(turns=tuple(turn("ann", scope) for scope in places), drop=drop)
         consumed = self.model.closed_numbers()
         return self.table.write(step), Intent(self.model.version, tuple(places), drop, consumed)
 
@@ -136,13 +136,13 @@ class Protocol(RuleBasedStateMachine):
 
     @rule(target=workers, worker=workers)
     def die_and_be_taken_over(self, worker: Worker) -> object:
-        if self.model.holds(*worker.place):
+        if self.model.holds(*worker.identity):
             self._expire(worker.grant.scope)
         return self._begin(worker.grant.number, worker.grant.scope, new_id())
 
-    def _begin(self, number: int, place: str, token: str) -> object:
-        word, fence = self.model.begin(number, place, token), self.model.fence
-        answer = self.table.begin(number, scope=place, token=token)
+    def _begin(self, number: int, scope: str, token: str) -> object:
+        word, fence = self.model.begin(number, scope, token), self.model.fence
+        answer = self.table.begin(number, scope=scope, token=token)
         assert answer.word == word
         if answer.grant is None or answer.state is None:
             return multiple()
@@ -165,24 +165,24 @@ class Protocol(RuleBasedStateMachine):
         said = tuple(f"{worker.grant.number}:{worker.grant.token}:{i}" for i in range(texts))
         write, ahead = None, None
         if places is not None:
-            step = Step(turns=tuple(turn("ann", place) for place in places))
+            step = Step(turns=tuple(turn("ann", scope) for scope in places))
             write = self.table.write(step, state=worker.state, after=worker.grant.number)
             ahead = Intent(worker.version, tuple(places), (), (*worker.closed, worker.grant.number))
         first = self.model.next
-        word = self.model.commit(*worker.place, said, ahead)
+        word = self.model.commit(*worker.identity, said, ahead)
         answer = self.table.commit(worker.grant, *said, then=write, usage=Usage(output_tokens=texts + 1))
         assert answer.word == word
         assert answer.numbers == tuple(range(first, self.model.next))
 
     @rule(worker=workers, waits=st.integers(0, 3).map(lambda n: n == 0))
     def fail(self, worker: Worker, waits: bool) -> None:
-        word = self.model.fail(*worker.place, waits=waits)
+        word = self.model.fail(*worker.identity, waits=waits)
         assert self.table.fail(worker.grant, delay_ms=3_600_000 if waits else 0).word == word
 
     @rule(worker=workers, token=st.none() | st.just("taken before"))
     def park(self, worker: Worker, token: str | None) -> None:
         reply = token or new_id()
-        word = self.model.park(*worker.place, reply)
+        word = self.model.park(*worker.identity, reply)
         answer = self.table.park(worker.grant, reply)
         assert answer.word == word
         if word == "parked":

@@ -55,9 +55,9 @@ class Worker:
             self.store.plan(self.table.id, self.table.write(self.step(state), state=state))
 
     def step(self, state: SessionState) -> Step:
-        places = self.random.choices(SCOPES, k=self.random.randint(1, 2))
+        scopes = self.random.choices(SCOPES, k=self.random.randint(1, 2))
         drop = tuple(t.number for t in state.open_turns()[:1]) if self.random.random() < 0.1 else ()
-        return Step(turns=tuple(turn("ann", place) for place in places), drop=drop)
+        return Step(turns=tuple(turn("ann", scope) for scope in scopes), drop=drop)
 
     def speak(self, number: int) -> None:
         record = self.table.state().records.get(number)

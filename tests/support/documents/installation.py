@@ -131,10 +131,10 @@ class Installation:
 @contextmanager
 def installed(folder: Path, **choices: str) -> Iterator[Installation]:
     """An installation whose Redis server and worker run; `choices` as of `Installation`."""
-    place = Installation(folder, **choices)
+    installation = Installation(folder, **choices)
     try:
-        place.start_redis()
-        place.start_worker()
-        yield place
+        installation.start_redis()
+        installation.start_worker()
+        yield installation
     finally:
-        place.close()
+        installation.close()

@@ -28,13 +28,13 @@ replies = [{ say = "word", usage = { input_tokens = 10, requests = 1, cost_micro
 Situation = Callable[[Any, Prometheus], AbstractContextManager[None]]
 
 
-def pair(stage: Any, ann: str = "say", **options: Any) -> Any:
-    return stage.submit("pair", {"ann": ann, "bob": "say"}, **{"stop": MaxTurns(4), **options})
+def pair(installation: Any, ann: str = "say", **options: Any) -> Any:
+    return installation.submit("pair", {"ann": ann, "bob": "say"}, **{"stop": MaxTurns(4), **options})
 
 
 @contextmanager
-def without_workers(stage: Any, prometheus: Prometheus) -> Iterator[None]:
-    worker = stage.start_worker()
+def without_workers(installation: Any, prometheus: Prometheus) -> Iterator[None]:
+    worker = installation.start_worker()
     until(lambda: "SymposiaNoWorker" not in prometheus.scrape().firing(), what="the worker is announced")
     worker.ask_to_stop()
     worker.process.wait(patient(30))
@@ -42,22 +42,22 @@ def without_workers(stage: Any, prometheus: Prometheus) -> Iterator[None]:
 
 
 @contextmanager
-def unswept(stage: Any, _prometheus: Prometheus) -> Iterator[None]:
-    worker = stage.start_worker()
-    job = pair(stage, "gated", parameters={"gate": str(stage.folder / "never")})
-    until(stage.calls, what="the agent is called")
+def unswept(installation: Any, _prometheus: Prometheus) -> Iterator[None]:
+    worker = installation.start_worker()
+    job = pair(installation, "gated", parameters={"gate": str(installation.folder / "never")})
+    until(installation.calls, what="the agent is called")
     worker.kill()
     yield
     job.cancel()
 
 
 @contextmanager
-def queued(stage: Any, prometheus: Prometheus) -> Iterator[None]:
-    stage.start_worker(concurrency=1)
-    gate = stage.folder / "gate"
-    first = pair(stage, "gated", parameters={"gate": str(gate)})
-    until(stage.calls, what="the agent is called")
-    second = pair(stage)
+def queued(installation: Any, prometheus: Prometheus) -> Iterator[None]:
+    installation.start_worker(concurrency=1)
+    gate = installation.folder / "gate"
+    first = pair(installation, "gated", parameters={"gate": str(gate)})
+    until(installation.calls, what="the agent is called")
+    second = pair(installation)
     yield
     gate.touch()
     for job in (first, second):
@@ -66,11 +66,11 @@ def queued(stage: Any, prometheus: Prometheus) -> Iterator[None]:
 
 
 @contextmanager
-def short_of_budget(stage: Any, prometheus: Prometheus) -> Iterator[None]:
+def short_of_budget(installation: Any, prometheus: Prometheus) -> Iterator[None]:
     """One of two turns has reserved most of the budget, and its agent does not answer."""
-    stage.start_worker()
-    gate = stage.folder / "gate"
-    job = stage.submit(
+    installation.start_worker()
+    gate = installation.folder / "gate"
+    job = installation.submit(
         "broadcast",
         {"ann": "gated", "bob": "gated"},
         stop=TokenBudget(150) | MaxRounds(1),
@@ -78,18 +78,18 @@ def short_of_budget(stage: Any, prometheus: Prometheus) -> Iterator[None]:
         parameters={"gate": str(gate)},
     )
     yield
-    assert len(stage.calls()) == 1
+    assert len(installation.calls()) == 1
     gate.touch()
     assert result_of(job).ok
     until(lambda: "SymposiaSessionsStuck" not in prometheus.scrape().firing(), what="the alert ends")
 
 
 @contextmanager
-def unreadable(stage: Any, _prometheus: Prometheus) -> Iterator[None]:
-    worker = stage.start_worker()
-    job = pair(stage, "gated", parameters={"gate": str(stage.folder / "never")})
-    until(stage.calls, what="the agent is called")
-    with connect(stage.redis_url) as client:
+def unreadable(installation: Any, _prometheus: Prometheus) -> Iterator[None]:
+    worker = installation.start_worker()
+    job = pair(installation, "gated", parameters={"gate": str(installation.folder / "never")})
+    until(installation.calls, what="the agent is called")
+    with connect(installation.redis_url) as client:
         client.hset(session_key(job.id, "turns"), "1", "no record")
         client.zadd(DUE, {job.id: int(time.time() * 1000)})
         yield
@@ -101,10 +101,10 @@ def failing(outcome: str, fails: int, **policy: Any) -> Situation:
     """Three sessions whose agents fail, with this outcome only."""
 
     @contextmanager
-    def failing(stage: Any, prometheus: Prometheus) -> Iterator[None]:
-        stage.start_worker()
+    def failing(installation: Any, prometheus: Prometheus) -> Iterator[None]:
+        installation.start_worker()
         for _ in range(3):
-            job = pair(stage, "moody", stop=MaxTurns(2), policy=policy, parameters={"fails": fails})
+            job = pair(installation, "moody", stop=MaxTurns(2), policy=policy, parameters={"fails": fails})
             result_of(job)
         yield
         failed = {"failed", "skipped", "retried"}
@@ -117,53 +117,53 @@ def failing(outcome: str, fails: int, **policy: Any) -> Situation:
 
 
 @contextmanager
-def expensive(stage: Any, prometheus: Prometheus) -> Iterator[None]:
-    with (stage.folder / "agents.toml").open("a") as file:
+def expensive(installation: Any, prometheus: Prometheus) -> Iterator[None]:
+    with (installation.folder / "agents.toml").open("a") as file:
         file.write(_EXPENSIVE)
-    stage.start_worker()
+    installation.start_worker()
     until(lambda: prometheus.scrape().scrapes[-1][1].total("symposia_workers"), what="the worker")
-    result_of(pair(stage, "expensive"))
+    result_of(pair(installation, "expensive"))
     yield
     assert prometheus.firing()["SymposiaCost"] == {frozenset(): 12}
 
 
 @contextmanager
-def without_memory(stage: Any, _prometheus: Prometheus) -> Iterator[None]:
+def without_memory(installation: Any, _prometheus: Prometheus) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("SYMPOSIA_MEMORY_REDIS_URL", f"redis://127.0.0.1:{own_port()}/0")
-        stage.start_worker()
-        result_of(pair(stage, user_id="ann", room_id="lobby"), timeout_s=60)
+        installation.start_worker()
+        result_of(pair(installation, user_id="ann", room_id="lobby"), timeout_s=60)
         yield
 
 
 @contextmanager
-def without_database(stage: Any, _prometheus: Prometheus) -> Iterator[None]:
-    (stage.folder / "archive.db").mkdir()  # a folder in the place of the database file
+def without_database(installation: Any, _prometheus: Prometheus) -> Iterator[None]:
+    (installation.folder / "archive.db").mkdir()  # a folder in the place of the database file
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("SYMPOSIA_ARCHIVE", "true")
-        environment.setenv("SYMPOSIA_DATABASE_URL", f"sqlite:///{stage.folder / 'archive.db'}")
-        stage.start_worker()
-        pair(stage)
+        environment.setenv("SYMPOSIA_DATABASE_URL", f"sqlite:///{installation.folder / 'archive.db'}")
+        installation.start_worker()
+        pair(installation)
         yield
 
 
 @contextmanager
-def many_sessions_without_database(stage: Any, prometheus: Prometheus) -> Iterator[None]:
-    with without_database(stage, prometheus):
+def many_sessions_without_database(installation: Any, prometheus: Prometheus) -> Iterator[None]:
+    with without_database(installation, prometheus):
         for _ in range(130):  # an archiver claims 20 at a time
-            pair(stage)
+            pair(installation)
         prometheus.scrapes.clear()
         yield
         assert prometheus.firing()["SymposiaArchiveBacklog"][frozenset()] > 100
 
 
 @contextmanager
-def long_queue(stage: Any, _prometheus: Prometheus) -> Iterator[None]:
-    stage.start_worker(concurrency=1)
-    gate = stage.folder / "gate"
+def long_queue(installation: Any, _prometheus: Prometheus) -> Iterator[None]:
+    installation.start_worker(concurrency=1)
+    gate = installation.folder / "gate"
     agents = dict.fromkeys(("ann", "bob", "cyd", "dan", "eve", "fay"), "gated")
-    job = stage.submit("broadcast", agents, stop=MaxTurns(6), parameters={"gate": str(gate)})
-    until(stage.calls, what="the first of six turns has the only worker")
+    job = installation.submit("broadcast", agents, stop=MaxTurns(6), parameters={"gate": str(gate)})
+    until(installation.calls, what="the first of six turns has the only worker")
     began = time.monotonic()
     until(lambda: time.monotonic() > began + 32, timeout_s=60, what="the turns have waited for 32 s")
     gate.touch()
@@ -172,7 +172,7 @@ def long_queue(stage: Any, _prometheus: Prometheus) -> Iterator[None]:
 
 
 @contextmanager
-def outdated(_stage: Any, prometheus: Prometheus) -> Iterator[None]:
+def outdated(_installation: Any, prometheus: Prometheus) -> Iterator[None]:
     """The answers of an endpoint that has not reached Redis for 61 seconds."""
     prometheus.change = lambda scrape: replace(
         scrape,
@@ -185,7 +185,7 @@ def outdated(_stage: Any, prometheus: Prometheus) -> Iterator[None]:
 
 
 @contextmanager
-def missing(_stage: Any, prometheus: Prometheus) -> Iterator[None]:
+def missing(_installation: Any, prometheus: Prometheus) -> Iterator[None]:
     """No endpoint answers."""
     prometheus.change = lambda _scrape: Scrape({})
     yield

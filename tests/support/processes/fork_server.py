@@ -326,8 +326,8 @@ def main(descriptor: int) -> None:
         with suppress(ModuleNotFoundError):  # an earlier release may lack it
             import_module(name)
     # In an earlier release the commands have another place.
-    place = "symposia.cli" if find_spec("symposia.cli") else "symposia.workers.cli"
-    for module in pkgutil.walk_packages(import_module(place).__path__, f"{place}."):
+    package = "symposia.cli" if find_spec("symposia.cli") else "symposia.workers.cli"
+    for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
         import_module(module.name)
     gc.freeze()
     with socket.socket(fileno=descriptor) as orders:

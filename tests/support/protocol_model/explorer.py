@@ -58,7 +58,7 @@ class Explorer:
     def __init__(self, client: Redis, scenario: Scenario) -> None:
         self._scenario = scenario
         self._server = Server(client, scenario.scopes)
-        self._places: dict[World, int] = {}
+        self._numbers: dict[World, int] = {}
         self._worlds: list[World] = []
         self._depths: list[int] = []
         #: For each state the one before it, and the step in words.
@@ -91,20 +91,20 @@ class Explorer:
         self._add(start, -1, "the session is opened")
         done = 0
         while done < len(self._worlds):
-            places = range(done, min(done + _BATCH, len(self._worlds)))
-            steps = {place: list(self._steps(self._worlds[place])) for place in places}
+            numbers = range(done, min(done + _BATCH, len(self._worlds)))
+            steps = {number: list(self._steps(self._worlds[number])) for number in numbers}
             self._server.run((s.before.store, s.call) for found in steps.values() for s in found if s.call)
-            for place, found in steps.items():
+            for number, found in steps.items():
                 for step in found:
-                    if not self._take(place, step):
+                    if not self._take(number, step):
                         return
-            done = places.stop
+            done = numbers.stop
 
     def _steps(self, world: World) -> Iterator[Step]:
         yield from worker_steps(self._scenario, world)
         yield from surrounding_steps(self._scenario, world)
 
-    def _take(self, place: int, step: Step) -> bool:
+    def _take(self, number: int, step: Step) -> bool:
         """Take one step; return False if it violates a rule."""
         self._found.transitions += 1
         world, outcome, broken = step.before, None, []
@@ -114,14 +114,14 @@ class Explorer:
             world, more = observe(step, outcome)
             broken = broken + more
         world = step.then(world, outcome)
-        known = place if world is self._worlds[place] else self._places.get(world)
+        known = number if world is self._worlds[number] else self._numbers.get(world)
         if known is None:
             broken = broken + broken_in_state(self._scenario, world)
-            known = self._add(world, place, _in_words(step, outcome))
+            known = self._add(world, number, _in_words(step, outcome))
         if step.is_fair:
-            self._fair[known].append(place)
+            self._fair[known].append(number)
         if broken:
-            self._report(broken, [*self._path(place), _in_words(step, outcome)])
+            self._report(broken, [*self._path(number), _in_words(step, outcome)])
         return not broken
 
     def _broken_by(self, step: Step, outcome: Outcome) -> list[str]:
@@ -133,17 +133,17 @@ class Explorer:
         return broken
 
     def _add(self, world: World, origin: int, text: str) -> int:
-        place = len(self._worlds)
-        self._places[world] = place
+        number = len(self._worlds)
+        self._numbers[world] = number
         self._worlds.append(world)
         self._origins.append((origin, text))
         self._depths.append(self._depths[origin] + 1 if origin >= 0 else 0)
-        return place
+        return number
 
-    def _path(self, place: int) -> list[str]:
+    def _path(self, number: int) -> list[str]:
         texts = []
-        while place >= 0:
-            place, text = self._origins[place]
+        while number >= 0:
+            number, text = self._origins[number]
             texts.append(text)
         return texts[::-1]
 
@@ -152,14 +152,14 @@ class Explorer:
 
     def _check_liveness(self) -> None:
         """Report a state from which no fair steps lead to the end of the session."""
-        ending = deque(place for place, world in enumerate(self._worlds) if world.store.is_final)
+        ending = deque(number for number, world in enumerate(self._worlds) if world.store.is_final)
         can_end = set(ending)
         while ending:
             for origin in self._fair[ending.popleft()]:
                 if origin not in can_end:
                     can_end.add(origin)
                     ending.append(origin)
-        stuck = next((place for place in range(len(self._worlds)) if place not in can_end), None)
+        stuck = next((number for number in range(len(self._worlds)) if number not in can_end), None)
         if stuck is not None:
             self._report(["from here no fair steps lead to the end of the session"], self._path(stuck))
 

@@ -55,7 +55,7 @@ def panel(*agents: str, **more: Any) -> Panel:
 
 
 @dataclass
-class ReviewFixture:
+class ReviewInstallation:
     """One test's workers and client."""
 
     folder: Path

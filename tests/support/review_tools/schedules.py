@@ -1,4 +1,4 @@
-"""A place for schedules: a Redis, workers and beats as real processes, and a job to be done."""
+"""An installation for schedules: a Redis, workers and beats as real processes, and a job to be done."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ seats = [{{ name = "reviewer", agent = "{agent}" }}]
 
 
 @dataclass
-class Place:
+class ScheduleInstallation:
     """One test's settings and processes."""
 
     folder: Path
@@ -114,8 +114,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, redis_url: str) -> Iterator[Place]:
-    place = Place(tmp_path, redis_url)
-    place.write_jobs()
-    with place.stack:
-        yield place
+def installation(tmp_path: Path, redis_url: str) -> Iterator[ScheduleInstallation]:
+    installation = ScheduleInstallation(tmp_path, redis_url)
+    installation.write_jobs()
+    with installation.stack:
+        yield installation

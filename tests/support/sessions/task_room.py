@@ -1,4 +1,4 @@
-"""A task with a task-manager, three participants and a conversation, and the desk they act at."""
+"""A task with a task-manager, three participants and a conversation, and the workspace they act in."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Clock:
 
 
 class TaskRoom:
-    """The desk, and what most tests begin with."""
+    """The workspace, and what most tests begin with."""
 
     def __init__(self, archive: Archive, board: NotificationStreams | None = None) -> None:
         self.archive = archive
         self.clock = Clock()
         self.managers = TaskManagers()
         self.managers.register(APP, lambda _request: True, agent=CHAIR)
-        self.desk = WorkspaceService(archive, board, managers=self.managers, now_ms=self.clock)
+        self.workspace = WorkspaceService(archive, board, managers=self.managers, now_ms=self.clock)
 
     def verdict(self, judge: Callable[..., Any], **more: Any) -> None:
         """Lets another decide about tasks."""
@@ -46,12 +46,12 @@ class TaskRoom:
 
     def task(self, *invited: str) -> Task:
         """A task that began."""
-        return self.desk.request_task(APP, ANN, invited or (BEN, CYD)).task
+        return self.workspace.request_task(APP, ANN, invited or (BEN, CYD)).task
 
     def conversation(self, *members: str, task: Task | None = None) -> Conversation:
         """A conversation in its own task."""
         made = task or self.task(BEN, CYD)
-        return self.desk.conversation_create(CHAIR, made.id, members or (ANN, BEN))
+        return self.workspace.conversation_create(CHAIR, made.id, members or (ANN, BEN))
 
     @staticmethod
     def pages(read: Callable[..., ResultPage[Any]], agent: str, *, limit: int) -> list[Any]:
@@ -69,7 +69,7 @@ class TaskRoom:
         texts: list[str] = []
         cursor = None
         while True:
-            page = self.desk.history(agent, conversation.id, limit=100, cursor=cursor)
+            page = self.workspace.history(agent, conversation.id, limit=100, cursor=cursor)
             texts[:0] = [it.text for it in page.items]
             if (cursor := page.cursor) is None:
                 return texts

@@ -13,9 +13,9 @@ from pathlib import Path
 from redis import Redis
 
 from symposia.state.redis.readers import server_ms
+from upgrades.installation import UpgradeInstallation, empty_installation
 from upgrades.scenario import run_to_the_middle
 from upgrades.snapshots import dump_archive, dump_redis
-from upgrades.stage import UpgradeStage, empty_stage
 from upgrades.versions import write_wheel
 
 
@@ -27,19 +27,19 @@ def main() -> None:
     )
     release: Path = parser.parse_args().folder
     write_wheel(release)
-    with tempfile.TemporaryDirectory() as folder, empty_stage(Path(folder)) as stage:
-        worker = stage.start_worker()
-        ids = run_to_the_middle(stage)
+    with tempfile.TemporaryDirectory() as folder, empty_installation(Path(folder)) as installation:
+        worker = installation.start_worker()
+        ids = run_to_the_middle(installation)
         worker.kill()
-        _write(release, ids, stage)
+        _write(release, ids, installation)
 
 
-def _write(release: Path, ids: dict[str, str], stage: UpgradeStage) -> None:
-    with Redis.from_url(stage.redis_url, decode_responses=True) as client:
-        keys = dump_redis(client, stage.folder)
+def _write(release: Path, ids: dict[str, str], installation: UpgradeInstallation) -> None:
+    with Redis.from_url(installation.redis_url, decode_responses=True) as client:
+        keys = dump_redis(client, installation.folder)
         document = {"written_ms": server_ms(client), "ids": ids, "keys": keys}
     (release / "redis.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
-    (release / "archive.sql").write_text(dump_archive(stage.archive_file, stage.folder))
+    (release / "archive.sql").write_text(dump_archive(installation.archive_file, installation.folder))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from scaling import patient
 from symposia.state.redis.keys import review_key, schedule_keys, session_key
 from symposia.state.sessions.index import SessionIndex
 from upgrades.clients import ClientProcess
+from upgrades.installation import UpgradeInstallation
 from upgrades.scenario import SUBMITTED, submission
-from upgrades.stage import UpgradeStage
 from upgrades.versions import Versions
 
 #: The panel of the review; the name of the schedule.
@@ -28,7 +28,7 @@ Keys = dict[str, tuple[bytes, int]]
 class NewerRelease:
     """Sessions, a review and a schedule in newer formats, and workers that cannot read them."""
 
-    stage: UpgradeStage
+    installation: UpgradeInstallation
     versions: Versions
     sessions: dict[str, str] = field(default_factory=dict)
     review: str = ""
@@ -37,22 +37,22 @@ class NewerRelease:
     @cached_property
     def client(self) -> ClientProcess:
         """Return a client with the newer formats."""
-        return self.stage.start_client("newer-client", code=self.versions.newer)
+        return self.installation.start_client("newer-client", code=self.versions.newer)
 
     @cached_property
     def redis(self) -> Redis:
         """Return a connection that reads what no client of today can read."""
-        return self.stage.stack.enter_context(Redis.from_url(self.stage.redis_url))
+        return self.installation.stack.enter_context(Redis.from_url(self.installation.redis_url))
 
     def submit(self) -> None:
         """Submit everything by the newer client. Each first turn may end, the later ones wait."""
-        stage = self.stage
+        installation = self.installation
         for name in SUBMITTED:
-            stage.open_gate(name, 1)
+            installation.open_gate(name, 1)
             self.sessions[name] = self.client.ask("submit", session=submission(name, title=name))
-        stage.open_gate("tick")
+        installation.open_gate("tick")
         self.client.ask("add_schedule", name=SCHEDULE, every=2, job="tick")
-        root, panels = str(stage.folder / "shop"), str(stage.folder / "panels.toml")
+        root, panels = str(installation.folder / "shop"), str(installation.folder / "panels.toml")
         self.review = self.client.ask("review", root=root, panel=PANEL, panels_file=panels)
 
     def start_released(self) -> LiveWorker:
@@ -65,7 +65,9 @@ class NewerRelease:
 
     def _start(self, version: str) -> LiveWorker:
         name = f"{version}-{len(self.workers)}"
-        self.workers.append(worker := self.stage.start_worker(name, code=getattr(self.versions, version)))
+        self.workers.append(
+            worker := self.installation.start_worker(name, code=getattr(self.versions, version))
+        )
         return worker
 
     def kill(self, worker: LiveWorker) -> None:

@@ -11,7 +11,7 @@ from redis import Redis
 from live import result_of, until
 from symposia.jobs.collab import CollabJob
 from symposia.state.redis.keys import session_key
-from upgrades.stage import UpgradeStage
+from upgrades.installation import UpgradeInstallation
 
 #: Session by session: mode, participants with their agents, options of its submission.
 _TEAM = {
@@ -101,27 +101,32 @@ _ENDED = {
 }
 
 
-def run_to_the_middle(stage: UpgradeStage) -> dict[str, str]:
+def run_to_the_middle(installation: UpgradeInstallation) -> dict[str, str]:
     """Run everything to where it is kept; return the ids by their names in the tests."""
-    ids = {name: _submit(stage, name, kept).id for name, kept in {**_ENDED, **_SESSIONS}.items()}
+    ids = {name: _submit(installation, name, kept).id for name, kept in {**_ENDED, **_SESSIONS}.items()}
     for name in _ENDED:
-        result_of(stage.client.get_job(ids[name]))
+        result_of(installation.client.get_job(ids[name]))
     for name, kept in _SESSIONS.items():
         if kept.written:
-            stage.open_gate(name, *kept.written)
-    stage.open_gate("team", 1)
-    review = stage.client.review(
-        stage.folder / "shop", panel="slow", root_name="shop", panels_file=stage.folder / "panels.toml"
+            installation.open_gate(name, *kept.written)
+    installation.open_gate("team", 1)
+    review = installation.client.review(
+        installation.folder / "shop",
+        panel="slow",
+        root_name="shop",
+        panels_file=installation.folder / "panels.toml",
     )
-    stage.client.schedules.add("daily", cron="30 6 * * *", job="job")
-    ids["schedule_run"], ids["queued_run"] = (stage.client.schedules.run_now("daily") for _ in range(2))
+    installation.client.schedules.add("daily", cron="30 6 * * *", job="job")
+    ids["schedule_run"], ids["queued_run"] = (
+        installation.client.schedules.run_now("daily") for _ in range(2)
+    )
     ids["review"] = review.id
-    _wait_for_middle(stage, ids)
+    _wait_for_middle(installation, ids)
     return ids
 
 
-def _submit(stage: UpgradeStage, name: str, kept: _Kept) -> CollabJob:
-    return stage.client.submit(**_arguments(name, kept))
+def _submit(installation: UpgradeInstallation, name: str, kept: _Kept) -> CollabJob:
+    return installation.client.submit(**_arguments(name, kept))
 
 
 def _arguments(title: str, kept: _Kept) -> dict[str, Any]:
@@ -145,27 +150,27 @@ def submission(name: str, *, title: str) -> dict[str, Any]:
     return _arguments(title, _SESSIONS[name])
 
 
-def _wait_for_middle(stage: UpgradeStage, ids: Mapping[str, str]) -> None:
+def _wait_for_middle(installation: UpgradeInstallation, ids: Mapping[str, str]) -> None:
     """Wait until all turns are written that should be, and all questions are asked."""
     for name, kept in _SESSIONS.items():
-        job = stage.client.get_job(ids[name])
+        job = installation.client.get_job(ids[name])
         until(
             lambda job=job, kept=kept: job.state().closed == len(kept.written), what=f"{name} in the middle"
         )
-    until(lambda: len(stage.client.inbox()) == 3, what="a question, a guard and an approval")
-    with Redis.from_url(stage.redis_url, decode_responses=True) as client:
-        _hold(stage, client, ids["suspended"])
+    until(lambda: len(installation.client.inbox()) == 3, what="a question, a guard and an approval")
+    with Redis.from_url(installation.redis_url, decode_responses=True) as client:
+        _hold(installation, client, ids["suspended"])
         until(lambda: _is_running(client, ids["schedule_run"]), what="the job of the schedule")
         until(lambda: _team_of(client, ids), what="the sub-session")
-        until(lambda: _has_reviewed(stage, ids["review"]), what="two reviewed files")
-        until(lambda: _are_archived(stage, ids), what="ended sessions are archived")
+        until(lambda: _has_reviewed(installation, ids["review"]), what="two reviewed files")
+        until(lambda: _are_archived(installation, ids), what="ended sessions are archived")
 
 
-def _hold(stage: UpgradeStage, client: Redis, session: str) -> None:
+def _hold(installation: UpgradeInstallation, client: Redis, session: str) -> None:
     """Suspend a session in a turn, whose commit is then held."""
     until(lambda: _is_running(client, session), what="a turn of the suspended session")
-    stage.client.get_job(session).suspend()
-    stage.open_gate("suspended", 1)
+    installation.client.get_job(session).suspend()
+    installation.open_gate("suspended", 1)
     until(lambda: "held" in str(client.hgetall(session_key(session, "turns"))), what="a held commit")
 
 
@@ -179,18 +184,18 @@ def _team_of(client: Redis, ids: Mapping[str, str]) -> bool:
     return [client.hget(key, "closed") for key in below] == ["1"]
 
 
-def _are_archived(stage: UpgradeStage, ids: Mapping[str, str]) -> bool:
-    reader = stage.client.archived()
+def _are_archived(installation: UpgradeInstallation, ids: Mapping[str, str]) -> bool:
+    reader = installation.client.archived()
     return reader is not None and all(reader.has_ended(ids[name]) for name in _ENDED)
 
 
-def _has_reviewed(stage: UpgradeStage, review: str) -> bool:
-    return stage.client.get_review(review).progress().done == 2
+def _has_reviewed(installation: UpgradeInstallation, review: str) -> bool:
+    return installation.client.get_review(review).progress().done == 2
 
 
-def answer_all(stage: UpgradeStage, ids: Mapping[str, str]) -> None:
+def answer_all(installation: UpgradeInstallation, ids: Mapping[str, str]) -> None:
     """Answer what was asked before the upgrade, and what is asked next."""
-    job = stage.client.get_job
+    job = installation.client.get_job
     job(ids["question"]).reply("ben", "It is blue.")
     job(ids["guard"]).reply("ben", "approve")
     until(lambda: [it.is_own for it in job(ids["guard"]).pending()] == [True], what="the guard lets it pass")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from redis import Redis
 
-from sessions.by_hand import ByHand
+from sessions.stepper import Stepper
 from symposia.models.protocol.collab import Collab, CollabMode, Participant
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.turn_records import TaskInfo
@@ -19,16 +19,16 @@ def messages(redis: Redis) -> int:
 
 
 def test_plan_without_a_new_turn_sends_no_turn_again(redis_url: str, tmp_path: Path) -> None:
-    hand = ByHand.on(redis_url, tmp_path)
+    stepper = Stepper.on(redis_url, tmp_path)
     people = [Participant(participant_id=name) for name in ("ann", "bob")]
     collab = Collab(title="Two items", purpose="do them", mode=CollabMode.SWARM, participants=people)
     items = [{"text": "one"}, {"text": "two"}]
-    job = hand.client.submit(collab, agents={"ann": "echo", "bob": "echo"}, options={"items": items})
-    hand.plan(job)
+    job = stepper.client.submit(collab, agents={"ann": "echo", "bob": "echo"}, options={"items": items})
+    stepper.plan(job)
     with connect(redis_url) as redis:
         before = messages(redis)
         call = TurnCall(job.id, 1, "ann", CollabMode.SWARM, "item:1")
-        end = handle_turn_message(hand.runtime, call, TaskInfo("t1", parent=job.id))
+        end = handle_turn_message(stepper.runtime, call, TaskInfo("t1", parent=job.id))
         assert end.word == "committed"
         assert [turn.status for turn in job.state().open_turns()] == ["planned"]
         assert messages(redis) == before

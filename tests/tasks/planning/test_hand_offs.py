@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 
 REGISTRY = """
 [agents.say]
@@ -26,10 +26,10 @@ replies = [{ say = "Somebody else.", hand_off = "ghost" }]
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
-    office = InlineRuntime(tmp_path, redis_url, REGISTRY)
-    yield office
-    office.close()
+def installation(tmp_path: Path, redis_url: str) -> Iterator[InlineInstallation]:
+    installation = InlineInstallation(tmp_path, redis_url, REGISTRY)
+    yield installation
+    installation.close()
 
 
 def refusals(job):
@@ -37,11 +37,11 @@ def refusals(job):
     return [(it["turn_number"], it["participant_id"], it["to"], it["reason"]) for it in events]
 
 
-def test_round_robin_follows_and_refuses_hand_offs(office, caplog):
+def test_round_robin_follows_and_refuses_hand_offs(installation, caplog):
     agents = {"ann": "to_cyd", "bob": "to_ghost", "cyd": "say"}
-    job = office.submit("round_robin", agents, stop={"max_rounds": 1})
+    job = installation.submit("round_robin", agents, stop={"max_rounds": 1})
     with caplog.at_level(logging.INFO):
-        office.work()
+        installation.work()
     assert [message.speaker for message in job.messages()] == ["ann", "cyd", "bob"]
     assert (job.state().reason, job.state().rounds) == ("max_rounds", 1)
     assert refusals(job) == [(3, "bob", "ghost", "no participant has this name")]
@@ -49,9 +49,9 @@ def test_round_robin_follows_and_refuses_hand_offs(office, caplog):
 
 
 @pytest.mark.parametrize("mode", ["pair", "broadcast"])
-def test_other_modes_record_each_refusal_once(office, mode):
-    job = office.submit(mode, {"ann": "to_ghost", "bob": "to_cyd"}, stop={"max_rounds": 1})
-    office.work()
+def test_other_modes_record_each_refusal_once(installation, mode):
+    job = installation.submit(mode, {"ann": "to_ghost", "bob": "to_cyd"}, stop={"max_rounds": 1})
+    installation.work()
     refused = "mode broadcast does not allow hand-offs"
     told = [(1, "ann", "ghost", refused if mode == "broadcast" else "no participant has this name")]
     # The second turn of a pair is a review, whose text is read for an approval only.
@@ -59,8 +59,8 @@ def test_other_modes_record_each_refusal_once(office, mode):
     assert refusals(job) == told
 
 
-def test_driver_of_a_pair_hands_off_to_its_partner(office):
-    job = office.submit("pair", {"ann": "to_cyd", "cyd": "say"}, stop={"max_rounds": 1})
-    office.work()
+def test_driver_of_a_pair_hands_off_to_its_partner(installation):
+    job = installation.submit("pair", {"ann": "to_cyd", "cyd": "say"}, stop={"max_rounds": 1})
+    installation.work()
     assert [message.speaker for message in job.messages()] == ["ann", "cyd", "ann"]
     assert (job.state().reason, refusals(job)) == ("max_rounds", [])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.tasks.runtime.runtime import Boundary, no_fault_hook
 
 SAY = '[agents.say]\nkind = "scripted"\nreplies = ["a word"]\n'
@@ -18,26 +18,28 @@ OF_SUB_SESSIONS = (Boundary.AFTER_PARK, Boundary.AFTER_OPEN, Boundary.BEFORE_ANS
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
-    office = InlineRuntime(tmp_path, redis_url, SAY)
-    yield office
-    office.close()
+def installation(tmp_path: Path, redis_url: str) -> Iterator[InlineInstallation]:
+    installation = InlineInstallation(tmp_path, redis_url, SAY)
+    yield installation
+    installation.close()
 
 
-def test_turn_passes_every_boundary_in_order(office: InlineRuntime) -> None:
+def test_turn_passes_every_boundary_in_order(installation: InlineInstallation) -> None:
     passed: list[tuple[Boundary, str, int]] = []
-    office.runtime = dataclasses.replace(office.runtime, fault_hook=lambda *where: passed.append(where))
-    job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 1})
-    office.deliver()
-    (call,) = office.queue.waiting
-    office.work()
+    installation.runtime = dataclasses.replace(
+        installation.runtime, fault_hook=lambda *where: passed.append(where)
+    )
+    job = installation.submit("round_robin", {"ann": "say"}, stop={"max_turns": 1})
+    installation.deliver()
+    (call,) = installation.queue.waiting
+    installation.work()
     assert passed == [(boundary, job.id, 1) for boundary in Boundary if boundary not in OF_SUB_SESSIONS]
 
     passed.clear()
-    office.queue.waiting.append(call)
-    office.work()
+    installation.queue.waiting.append(call)
+    installation.work()
     assert passed == [(Boundary.BEFORE_BEGIN, job.id, 1)]
 
 
-def test_production_runtime_has_no_fault_hook(office: InlineRuntime) -> None:
-    assert office.runtime.fault_hook is no_fault_hook
+def test_production_runtime_has_no_fault_hook(installation: InlineInstallation) -> None:
+    assert installation.runtime.fault_hook is no_fault_hook

@@ -29,7 +29,7 @@ class Clock:
 
 
 @dataclass
-class Place:
+class CachedSession:
     """A server on which one id is used for one session after another."""
 
     store: SessionStore
@@ -60,69 +60,69 @@ class Place:
 
 
 @pytest.fixture
-def place(redis_url: str) -> Place:
+def session(redis_url: str) -> CachedSession:
     client: Redis = connect(redis_url)
     store, clock = SessionStore(client), Clock()
-    return Place(store, clock, FactsCache(store, size=2, clock=clock), new_id())
+    return CachedSession(store, clock, FactsCache(store, size=2, clock=clock), new_id())
 
 
-def reads(place: Place) -> int:
-    return int(place.store.client.info("commandstats").get("cmdstat_hmget", {}).get("calls", 0))
+def reads(session: CachedSession) -> int:
+    return int(session.store.client.info("commandstats").get("cmdstat_hmget", {}).get("calls", 0))
 
 
-def test_session_is_read_once_and_then_cached(place: Place):
-    opened = place.open("ann")
-    assert place.cast() == ["ann"]
-    before = reads(place)
-    assert place.cast() == place.cast(opened) == ["ann"]
-    assert reads(place) == before
+def test_session_is_read_once_and_then_cached(session: CachedSession):
+    opened = session.open("ann")
+    assert session.cast() == ["ann"]
+    before = reads(session)
+    assert session.cast() == session.cast(opened) == ["ann"]
+    assert reads(session) == before
 
 
-def test_reused_id_means_the_later_session(place: Place):
-    place.open("ann")
-    assert place.cast() == ["ann"]
-    place.expire()
-    place.open("bob")
-    place.clock.now += FACTS_TTL_S
-    assert place.cast() == ["bob"]
+def test_reused_id_means_the_later_session(session: CachedSession):
+    session.open("ann")
+    assert session.cast() == ["ann"]
+    session.expire()
+    session.open("bob")
+    session.clock.now += FACTS_TTL_S
+    assert session.cast() == ["bob"]
 
 
-def test_known_opening_time_selects_its_session(place: Place):
-    first = place.open("ann")
-    assert place.cast() == ["ann"]
-    place.expire()
-    while (second := place.open("bob")) == first:  # within the same millisecond
-        place.expire()
-    assert place.cast(second) == ["bob"]
+def test_known_opening_time_selects_its_session(session: CachedSession):
+    first = session.open("ann")
+    assert session.cast() == ["ann"]
+    session.expire()
+    while (second := session.open("bob")) == first:  # within the same millisecond
+        session.expire()
+    assert session.cast(second) == ["bob"]
 
 
-def test_running_session_is_read_once(place: Place):
-    opened = place.open("ann")
-    place.cast()
-    before = reads(place)
+def test_running_session_is_read_once(session: CachedSession):
+    opened = session.open("ann")
+    session.cast()
+    before = reads(session)
     for _ in range(5):
-        place.clock.now += FACTS_TTL_S * 0.9
-        assert place.cast(opened) == place.cast() == ["ann"]
-    assert reads(place) == before
+        session.clock.now += FACTS_TTL_S * 0.9
+        assert session.cast(opened) == session.cast() == ["ann"]
+    assert reads(session) == before
 
 
-def test_ended_session_is_not_cached(place: Place):
-    place.open("ann")
-    place.store.cancel(place.id, reason="enough", retention_ms=60_000)
-    assert place.cast() == ["ann"]
-    place.expire()
+def test_ended_session_is_not_cached(session: CachedSession):
+    session.open("ann")
+    session.store.cancel(session.id, reason="enough", retention_ms=60_000)
+    assert session.cast() == ["ann"]
+    session.expire()
     with pytest.raises(SessionNotFound):
-        place.cast()
+        session.cast()
 
 
-def test_cache_size_is_bounded(place: Place):
+def test_cache_size_is_bounded(session: CachedSession):
     def another() -> Callable[[], list[str]]:
-        there = Place(place.store, place.clock, place.cache, new_id())
+        there = CachedSession(session.store, session.clock, session.cache, new_id())
         there.open("ann")
         there.cast()
         return there.cast
 
     ask_first, _, _ = another(), another(), another()
-    before = reads(place)
+    before = reads(session)
     ask_first()
-    assert reads(place) > before
+    assert reads(session) > before

@@ -9,7 +9,7 @@ import pytest
 from redis.exceptions import InvalidResponse
 
 from live import until
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.text.ids import new_id
 from symposia.state.sessions.records import Grant
@@ -73,7 +73,7 @@ def test_turn_is_not_lost_while_its_agent_is_imported(
         "import time\ntime.sleep(2.5)\ndef speak(turn):\n    return 'at last'\n"
     )
     registry = '[agents.slow]\nkind = "python"\ncallable = "imported_slowly:speak"\n'
-    with closing(InlineRuntime(tmp_path, redis_url, registry, lease_s=1)) as office:
-        job = office.submit("round_robin", {"ann": "slow"}, stop=MaxRounds(1))
-        office.work()
+    with closing(InlineInstallation(tmp_path, redis_url, registry, lease_s=1)) as installation:
+        job = installation.submit("round_robin", {"ann": "slow"}, stop=MaxRounds(1))
+        installation.work()
         assert [it.content for it in job.messages()] == ["at last"]

@@ -13,70 +13,74 @@ from celery import Celery
 from chaos.machinery.server import Valkey
 from live import until
 from servers.ports import own_port
-from sessions.by_hand import ByHand
+from sessions.stepper import Stepper
 from symposia.models.protocol.collab import CollabStatus
 from symposia.tasks.runtime.graph import TaskGraph, broker_error
 from symposia.tasks.sessions.sweep import sweep
 
 
 @pytest.fixture
-def hand(redis_url: str, tmp_path: Path) -> ByHand:
+def stepper(redis_url: str, tmp_path: Path) -> Stepper:
     """Its Redis answers, its broker does not."""
     nowhere = Celery(broker=f"redis://127.0.0.1:{own_port()}/0", set_as_current=False)
-    hand = ByHand.on(redis_url, tmp_path)
-    return replace(hand, runtime=replace(hand.runtime, graph=TaskGraph(lambda: nowhere)))
+    stepper = Stepper.on(redis_url, tmp_path)
+    return replace(stepper, runtime=replace(stepper.runtime, graph=TaskGraph(lambda: nowhere)))
 
 
-def test_turn_is_written_without_a_broker(hand: ByHand, caplog: pytest.LogCaptureFixture) -> None:
-    job = hand.open("echo", "echo2", turns=2, agents={"echo": "echo", "echo2": "echo"})
+def test_turn_is_written_without_a_broker(stepper: Stepper, caplog: pytest.LogCaptureFixture) -> None:
+    job = stepper.open("echo", "echo2", turns=2, agents={"echo": "echo", "echo2": "echo"})
     caplog.clear()
     with caplog.at_level(logging.WARNING, "symposia"):
-        assert hand.turn(job, 1) == "committed"
+        assert stepper.turn(job, 1) == "committed"
     (told,) = [it for it in caplog.records if it.name.startswith("symposia")]
     assert told.getMessage().startswith(f"broker unavailable, the sweep will dispatch session {job.id}: ")
     assert "\n" not in told.getMessage()
     assert told.exc_info is None
-    assert hand.turn(job, 2) == "committed"
+    assert stepper.turn(job, 2) == "committed"
     assert job.status() is CollabStatus.COMPLETED
 
 
 @pytest.mark.long
-def test_sweep_stops_at_the_first_broker_error(hand: ByHand, caplog: pytest.LogCaptureFixture) -> None:
-    jobs = [hand.open("echo", turns=1, agents={"echo": "echo"}) for _ in range(3)]
-    index = hand.runtime.index
-    hand = replace(hand, runtime=replace(hand.runtime, limits=replace(hand.runtime.limits, grace_ms=0)))
+def test_sweep_stops_at_the_first_broker_error(stepper: Stepper, caplog: pytest.LogCaptureFixture) -> None:
+    jobs = [stepper.open("echo", turns=1, agents={"echo": "echo"}) for _ in range(3)]
+    index = stepper.runtime.index
+    stepper = replace(
+        stepper, runtime=replace(stepper.runtime, limits=replace(stepper.runtime.limits, grace_ms=0))
+    )
     for job in jobs:
         index.set_due_by(job.id, 0)
     caplog.clear()
     with pytest.raises(broker_error()):
-        sweep(hand.runtime)
+        sweep(stepper.runtime)
     assert not [it for it in caplog.records if it.name.startswith("symposia") and it.exc_info]
     for job in jobs:
-        assert hand.turn(job, 1) == "committed"
+        assert stepper.turn(job, 1) == "committed"
 
 
 @pytest.mark.long
-def test_broker_outage_costs_the_sweep_one_message(hand: ByHand) -> None:
+def test_broker_outage_costs_the_sweep_one_message(stepper: Stepper) -> None:
     """Else each session would be due later and later, as if its messages had been lost again and again."""
-    jobs = [hand.open("echo", turns=1, agents={"echo": "echo"}) for _ in range(3)]
-    hand = replace(hand, runtime=replace(hand.runtime, limits=replace(hand.runtime.limits, grace_ms=0)))
+    jobs = [stepper.open("echo", turns=1, agents={"echo": "echo"}) for _ in range(3)]
+    stepper = replace(
+        stepper, runtime=replace(stepper.runtime, limits=replace(stepper.runtime.limits, grace_ms=0))
+    )
     for _ in range(5):
         for job in jobs:
-            hand.runtime.index.set_due_by(job.id, 0)
+            stepper.runtime.index.set_due_by(job.id, 0)
         with pytest.raises(broker_error()):
-            sweep(hand.runtime)
-    sent = [turn.dispatches for job in jobs for turn in hand.runtime.store.state(job.id).open_turns()]
+            sweep(stepper.runtime)
+    sent = [turn.dispatches for job in jobs for turn in stepper.runtime.store.state(job.id).open_turns()]
     assert sum(sent) <= 1
 
 
 @pytest.mark.long
-def test_sweep_continues_when_the_broker_is_back(hand: ByHand, tmp_path: Path) -> None:
+def test_sweep_continues_when_the_broker_is_back(stepper: Stepper, tmp_path: Path) -> None:
     server = Valkey(tmp_path / "broker")
     with closing(server):
         app = Celery(broker=server.url, set_as_current=False)
-        limits = replace(hand.runtime.limits, grace_ms=0)
-        runtime = replace(hand.runtime, graph=TaskGraph(lambda: app), limits=limits)
-        job = hand.open("echo", turns=1, agents={"echo": "echo"})
+        limits = replace(stepper.runtime.limits, grace_ms=0)
+        runtime = replace(stepper.runtime, graph=TaskGraph(lambda: app), limits=limits)
+        job = stepper.open("echo", turns=1, agents={"echo": "echo"})
 
         def look() -> int:
             runtime.index.set_due_by(job.id, 0)
@@ -90,7 +94,7 @@ def test_sweep_continues_when_the_broker_is_back(hand: ByHand, tmp_path: Path) -
         assert server.client.llen("celery") == 1
 
 
-def test_sent_message_ends_the_pause(hand: ByHand, tmp_path: Path) -> None:
+def test_sent_message_ends_the_pause(stepper: Stepper, tmp_path: Path) -> None:
     server = Valkey(tmp_path / "broker")
     with closing(server):
         app = Celery(broker=server.url, set_as_current=False)

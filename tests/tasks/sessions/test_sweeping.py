@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.models.errors import RedisUnavailable
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.state.redis.keys import DUE
@@ -22,98 +22,102 @@ GRACE = 60_000
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str):
-    office = InlineRuntime(tmp_path, redis_url, AGENTS, redispatch_after_s=GRACE // 1_000)
-    yield office
-    office.close()
+def installation(tmp_path: Path, redis_url: str):
+    installation = InlineInstallation(tmp_path, redis_url, AGENTS, redispatch_after_s=GRACE // 1_000)
+    yield installation
+    installation.close()
 
 
-def waiting(office: InlineRuntime, count: int) -> None:
+def waiting(installation: InlineInstallation, count: int) -> None:
     """Sessions whose first message was sent some graces ago."""
-    client = office.runtime.store.client
+    client = installation.runtime.store.client
     for _ in range(count):
-        job = office.submit("round_robin", {"ann": "echo"}, stop=MaxTurns(1))
-        before_ms = office.runtime.index.now_ms() - 5 * GRACE
+        job = installation.submit("round_robin", {"ann": "echo"}, stop=MaxTurns(1))
+        before_ms = installation.runtime.index.now_ms() - 5 * GRACE
         client.hset(f"symposia:{{{job.id}}}:session", "updated_ms", before_ms)
         client.zadd(DUE, {job.id: 0})
-    office.queue.waiting.clear()
+    installation.queue.waiting.clear()
 
 
-def look_now(office: InlineRuntime) -> None:
+def look_now(installation: InlineInstallation) -> None:
     """Makes all sessions due."""
-    client = office.runtime.store.client
+    client = installation.runtime.store.client
     client.zadd(DUE, dict.fromkeys(client.zrange(DUE, 0, -1), 0))
 
 
-def looks_in_ms(office: InlineRuntime) -> list[float]:
+def looks_in_ms(installation: InlineInstallation) -> list[float]:
     """For each session, milliseconds until the next look at it, in order."""
-    now_ms = office.runtime.index.now_ms()
-    return [at_ms - now_ms for _, at_ms in office.runtime.store.client.zrange(DUE, 0, -1, withscores=True)]
+    now_ms = installation.runtime.index.now_ms()
+    return [
+        at_ms - now_ms for _, at_ms in installation.runtime.store.client.zrange(DUE, 0, -1, withscores=True)
+    ]
 
 
 def busy() -> bool:
     return False
 
 
-def test_busy_worker_sends_a_probe_for_a_free_one(office: InlineRuntime) -> None:
+def test_busy_worker_sends_a_probe_for_a_free_one(installation: InlineInstallation) -> None:
     """The session is claimed by any worker, and by the free one of many only now and then."""
-    waiting(office, 1)
-    office.runtime.stores.queue_progress.publish(is_free=True)
-    assert sweep(office.runtime, is_free=busy) == 1
+    waiting(installation, 1)
+    installation.runtime.stores.queue_progress.publish(is_free=True)
+    assert sweep(installation.runtime, is_free=busy) == 1
 
 
-def test_no_probe_is_sent_while_all_are_busy(office: InlineRuntime) -> None:
-    waiting(office, 1)
-    assert sweep(office.runtime, is_free=busy) == 0
-    (in_ms,) = looks_in_ms(office)
+def test_no_probe_is_sent_while_all_are_busy(installation: InlineInstallation) -> None:
+    waiting(installation, 1)
+    assert sweep(installation.runtime, is_free=busy) == 0
+    (in_ms,) = looks_in_ms(installation)
     assert GRACE - 10_000 < in_ms <= GRACE
-    look_now(office)
-    assert sweep(office.runtime) == 1
+    look_now(installation)
+    assert sweep(installation.runtime) == 1
 
 
-def test_sessions_are_checked_soon_after_a_probe(office: InlineRuntime) -> None:
-    waiting(office, 3)
-    assert sweep(office.runtime) == 1
-    soon, later, probed = looks_in_ms(office)
+def test_sessions_are_checked_soon_after_a_probe(installation: InlineInstallation) -> None:
+    waiting(installation, 3)
+    assert sweep(installation.runtime) == 1
+    soon, later, probed = looks_in_ms(installation)
     assert soon <= later <= GRACE // 10 < probed <= GRACE
-    office.deliver()  # the probe: whatever was sent before it is lost
-    look_now(office)
-    assert sweep(office.runtime) == 2
+    installation.deliver()  # the probe: whatever was sent before it is lost
+    look_now(installation)
+    assert sweep(installation.runtime) == 2
 
 
 def test_sessions_are_checked_rarely_if_many_wait(
-    office: InlineRuntime, monkeypatch: pytest.MonkeyPatch
+    installation: InlineInstallation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(office.runtime.index, "unfinished", lambda: 100_000)
-    waiting(office, 2)
-    sweep(office.runtime, is_free=busy)
-    assert min(looks_in_ms(office)) > 100_000 * PAUSE_MS - 10_000
+    monkeypatch.setattr(installation.runtime.index, "unfinished", lambda: 100_000)
+    waiting(installation, 2)
+    sweep(installation.runtime, is_free=busy)
+    assert min(looks_in_ms(installation)) > 100_000 * PAUSE_MS - 10_000
 
 
-def test_long_sweep_checks_the_queue_again(office: InlineRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
-    waiting(office, 3)
-    office.runtime.stores.queue_progress.publish()
-    claim = office.runtime.index.claim
+def test_long_sweep_checks_the_queue_again(
+    installation: InlineInstallation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting(installation, 3)
+    installation.runtime.stores.queue_progress.publish()
+    claim = installation.runtime.index.claim
 
     def claim_and_take(*, limit: int, hold_ms: int) -> list[str]:
         """Workers take messages that were sent later, right after the sweep has read the queue."""
-        office.runtime.stores.queue_progress.record_taken(office.runtime.index.now_ms())
+        installation.runtime.stores.queue_progress.record_taken(installation.runtime.index.now_ms())
         return claim(limit=limit, hold_ms=hold_ms)
 
-    monkeypatch.setattr(office.runtime.index, "claim", claim_and_take)
+    monkeypatch.setattr(installation.runtime.index, "claim", claim_and_take)
     monkeypatch.setattr(sweeping, "VIEW_S", 0)
-    assert sweep(office.runtime, is_free=busy) == 3
+    assert sweep(installation.runtime, is_free=busy) == 3
 
 
 def test_long_sweep_leaves_the_rest_to_the_next(
-    office: InlineRuntime, monkeypatch: pytest.MonkeyPatch
+    installation: InlineInstallation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waiting(office, BATCH + 1)
-    monkeypatch.setattr(sweeping, "LONGEST_S", 0)
-    sweep(office.runtime, is_free=busy)
-    assert sum(in_ms <= 0 for in_ms in looks_in_ms(office)) == 1
-    sweep(office.runtime, is_free=busy)
-    assert min(looks_in_ms(office)) > 0
+    waiting(installation, BATCH + 1)
+    monkeypatch.setattr(sweeping, "MAX_SWEEP_S", 0)
+    sweep(installation.runtime, is_free=busy)
+    assert sum(in_ms <= 0 for in_ms in looks_in_ms(installation)) == 1
+    sweep(installation.runtime, is_free=busy)
+    assert min(looks_in_ms(installation)) > 0
 
 
 class Recorder:
@@ -138,19 +142,19 @@ class Failing(SessionStore):
         return super().state(session_id)
 
 
-def test_unread_end_is_traced_by_the_next_sweep(office):
-    job = office.submit("round_robin", {"ann": "echo"}, stop=MaxTurns(1))
+def test_unread_end_is_traced_by_the_next_sweep(installation):
+    job = installation.submit("round_robin", {"ann": "echo"}, stop=MaxTurns(1))
     job.cancel()
-    tracing, client = Recorder(), office.runtime.store.client
+    tracing, client = Recorder(), installation.runtime.store.client
     runtime = replace(
-        office.runtime,
-        ports=replace(office.runtime.ports, tracing=tracing),
-        stores=replace(office.runtime.stores, store=Failing(client)),
+        installation.runtime,
+        ports=replace(installation.runtime.ports, tracing=tracing),
+        stores=replace(installation.runtime.stores, store=Failing(client)),
     )
     with pytest.raises(RedisUnavailable):
         sweep(runtime)
     assert tracing.ended == []
-    look_now(office)
+    look_now(installation)
     sweep(runtime)
     assert tracing.ended == [f"{job.id} cancelled"]
     assert client.zcard(DUE) == 0

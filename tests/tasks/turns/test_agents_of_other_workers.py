@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from live import until
-from sessions.by_hand import ByHand
+from sessions.stepper import Stepper
 from symposia.agents.registry.agents_file import read_agents_file
 from symposia.agents.registry.registry import Registry
 from symposia.jobs.collab import CollabJob
@@ -29,8 +29,8 @@ QUEUE = "symposia.agents.elsewhere"
 
 
 @pytest.fixture
-def hand(tmp_path, redis_url: str) -> ByHand:
-    return ByHand.on(redis_url, tmp_path)
+def stepper(tmp_path, redis_url: str) -> Stepper:
+    return Stepper.on(redis_url, tmp_path)
 
 
 @pytest.fixture
@@ -39,21 +39,21 @@ def book(redis_url: str) -> Iterator[WorkerPresence]:
         yield WorkerPresence(client)
 
 
-def opened(hand: ByHand, agent: str = "coder") -> CollabJob:
-    return hand.open(agent, turns=1, policy=FailurePolicy(attempts=1))
+def opened(stepper: Stepper, agent: str = "coder") -> CollabJob:
+    return stepper.open(agent, turns=1, policy=FailurePolicy(attempts=1))
 
 
 def announce(book: WorkerPresence, *agents: str, **route) -> None:
     book.announce("w1@elsewhere", agents, route=WorkerRoute(**route))
 
 
-def handed_on(hand: ByHand) -> int:
+def handed_on(stepper: Stepper) -> int:
     """Number of messages in the queue of the other worker."""
-    return hand.runtime.store.client.llen(QUEUE)
+    return stepper.runtime.store.client.llen(QUEUE)
 
 
-def waiting_for(hand: ByHand) -> dict[str, int]:
-    return AwaitedAgents(hand.runtime.store.client).count()
+def waiting_for(stepper: Stepper) -> dict[str, int]:
+    return AwaitedAgents(stepper.runtime.store.client).count()
 
 
 def check_no_attempt(job: CollabJob) -> None:
@@ -62,86 +62,88 @@ def check_no_attempt(job: CollabJob) -> None:
     assert (record.status, record.failures, record.grants, state.fence) == ("planned", 0, 0, 0)
 
 
-def test_turn_is_handed_on_to_a_worker_with_the_agent(hand, book):
-    job = opened(hand)
+def test_turn_is_handed_on_to_a_worker_with_the_agent(stepper, book):
+    job = opened(stepper)
     announce(book, "coder", queue=QUEUE)
-    assert hand.turn(job, 1) == "handed-on"
-    assert handed_on(hand) == 1
+    assert stepper.turn(job, 1) == "handed-on"
+    assert handed_on(stepper) == 1
     check_no_attempt(job)
 
 
-def test_turn_is_left_to_a_worker_of_an_earlier_release(hand, book):
-    job = opened(hand)
+def test_turn_is_left_to_a_worker_of_an_earlier_release(stepper, book):
+    job = opened(stepper)
     book.announce("w1@elsewhere", ["coder"])
-    assert hand.turn(job, 1) == "deferred"
+    assert stepper.turn(job, 1) == "deferred"
     check_no_attempt(job)
 
 
-def test_turn_of_an_unknown_agent_waits(hand, book):
-    job = opened(hand)
+def test_turn_of_an_unknown_agent_waits(stepper, book):
+    job = opened(stepper)
     announce(book, "echo", queue=QUEUE)
-    assert hand.turn(job, 1) == "waits"
-    assert (job.state().awaited_agents, waiting_for(hand)) == (("coder",), {"coder": 1})
+    assert stepper.turn(job, 1) == "waits"
+    assert (job.state().awaited_agents, waiting_for(stepper)) == (("coder",), {"coder": 1})
     check_no_attempt(job)
-    due_ms = hand.runtime.index.time_of(job.id)
-    assert hand.turn(job, 1) == "waits"
-    assert sweep(hand.runtime) == 0, "nothing is sent for it"
-    assert hand.runtime.index.time_of(job.id) >= due_ms
+    due_ms = stepper.runtime.index.time_of(job.id)
+    assert stepper.turn(job, 1) == "waits"
+    assert sweep(stepper.runtime) == 0, "nothing is sent for it"
+    assert stepper.runtime.index.time_of(job.id) >= due_ms
 
 
-def test_sweep_sends_the_turn_when_a_worker_knows_its_agent(hand, book):
-    job = opened(hand)
-    hand.turn(job, 1)
+def test_sweep_sends_the_turn_when_a_worker_knows_its_agent(stepper, book):
+    job = opened(stepper)
+    stepper.turn(job, 1)
     announce(book, "coder", queue=QUEUE)
-    hand.runtime.store.client.zadd("symposia:due", {job.id: 0})
-    assert (sweep(hand.runtime), handed_on(hand)) == (1, 1)
+    stepper.runtime.store.client.zadd("symposia:due", {job.id: 0})
+    assert (sweep(stepper.runtime), handed_on(stepper)) == (1, 1)
     assert job.state().awaited_agents == ()
 
 
-def test_worker_with_the_agent_finds_the_turn_at_once(hand):
-    job = opened(hand)
-    hand.turn(job, 1)
+def test_worker_with_the_agent_finds_the_turn_at_once(stepper):
+    job = opened(stepper)
+    stepper.turn(job, 1)
     registry = Registry(objects={"coder": lambda _turn: "here"})
-    knowing = replace(hand.runtime, agents=replace(hand.runtime.agents, registry=registry))
-    wake_awaiting_sessions(hand.runtime)
-    assert hand.runtime.index.time_of(job.id) > 0, "this worker cannot run the agent"
+    knowing = replace(stepper.runtime, agents=replace(stepper.runtime.agents, registry=registry))
+    wake_awaiting_sessions(stepper.runtime)
+    assert stepper.runtime.index.time_of(job.id) > 0, "this worker cannot run the agent"
     wake_awaiting_sessions(knowing)
-    assert (hand.runtime.index.time_of(job.id), waiting_for(hand)) == (0, {})
+    assert (stepper.runtime.index.time_of(job.id), waiting_for(stepper)) == (0, {})
 
 
-def test_turn_that_waits_does_not_hold_back_the_others(hand, monkeypatch):
+def test_turn_that_waits_does_not_hold_back_the_others(stepper, monkeypatch):
     people = [Participant(participant_id=name) for name in ("coder", "echo")]
-    job = hand.client.submit(Collab(title="A trip", purpose="book it", mode="broadcast", participants=people))
-    hand.plan(job)
+    job = stepper.client.submit(
+        Collab(title="A trip", purpose="book it", mode="broadcast", participants=people)
+    )
+    stepper.plan(job)
     with monkeypatch.context() as soon:
         soon.setattr(admission, "RECHECK_MS", 1)
-        assert hand.turn(job, 1) == "waits"
-    due_ms = hand.runtime.index.time_of(job.id)
-    until(lambda: hand.runtime.index.now_ms() > due_ms + 500)
-    view = QueueView(hand.runtime, None, time.monotonic(), grace_ms=200)
-    assert sweep_session(hand.runtime, job.id, view) == 1, "turn 2"
+        assert stepper.turn(job, 1) == "waits"
+    due_ms = stepper.runtime.index.time_of(job.id)
+    until(lambda: stepper.runtime.index.now_ms() > due_ms + 500)
+    view = QueueView(stepper.runtime, None, time.monotonic(), grace_ms=200)
+    assert sweep_session(stepper.runtime, job.id, view) == 1, "turn 2"
     assert job.state().records[1].lacks == "coder"
 
 
-def test_message_is_handed_on_once(hand, book):
+def test_message_is_handed_on_once(stepper, book):
     """Two workers whose announcements are both out of date would send it to and fro."""
-    job = opened(hand)
+    job = opened(stepper)
     announce(book, "coder", queue=QUEUE)
-    assert hand.turn(job, 1, handed_on=True) == "deferred"
-    assert handed_on(hand) == 0
+    assert stepper.turn(job, 1, handed_on=True) == "deferred"
+    assert handed_on(stepper) == 0
     check_no_attempt(job)
 
 
-def test_turn_of_a_lost_worker_is_not_sent_to_it(hand, book):
-    client = hand.runtime.store.client
-    job, lost = opened(hand), "w1@elsewhere/1-a"
+def test_turn_of_a_lost_worker_is_not_sent_to_it(stepper, book):
+    client = stepper.runtime.store.client
+    job, lost = opened(stepper), "w1@elsewhere/1-a"
     book.announce("w1@elsewhere", ["coder"], process=lost, route=WorkerRoute(queue=QUEUE))
-    assert hand.runtime.graph.routes.to_agent("coder", fresh=True) == QUEUE
+    assert stepper.runtime.graph.routes.to_agent("coder", fresh=True) == QUEUE
     report = [lost, 0, json.dumps([job.id]), "[]"]
     evaluate(client, load_script("worker_leases/report"), lease_keys(lost), report)
     sent = client.llen("celery")
-    take_over_lost_workers(hand.runtime)
-    assert (client.llen("celery") - sent, handed_on(hand)) == (1, 0)
+    take_over_lost_workers(stepper.runtime)
+    assert (client.llen("celery") - sent, handed_on(stepper)) == (1, 0)
 
 
 BROKEN = """
@@ -157,27 +159,31 @@ def broken(folder) -> Registry:
     return Registry(read_agents_file(file, None))
 
 
-def test_turn_that_cannot_run_here_is_handed_on(hand, book, tmp_path):
-    job = opened(hand)
-    announce(book, "coder", queue=QUEUE)
-    assert hand.turn(job, 1, agents=replace(hand.runtime.agents, registry=broken(tmp_path))) == "handed-on"
-    check_no_attempt(job)
-
-
-def test_turn_that_was_handed_on_does_not_fail_while_others_can_run_it(hand, book, tmp_path):
-    job = opened(hand)
+def test_turn_that_cannot_run_here_is_handed_on(stepper, book, tmp_path):
+    job = opened(stepper)
     announce(book, "coder", queue=QUEUE)
     assert (
-        hand.turn(job, 1, handed_on=True, agents=replace(hand.runtime.agents, registry=broken(tmp_path)))
-        == "deferred"
+        stepper.turn(job, 1, agents=replace(stepper.runtime.agents, registry=broken(tmp_path))) == "handed-on"
     )
-    assert handed_on(hand) == 0, "a message is handed on once"
     check_no_attempt(job)
 
 
-def test_turn_that_can_run_nowhere_fails_with_the_reason(hand, book, tmp_path):
-    job = opened(hand)
+def test_turn_that_was_handed_on_does_not_fail_while_others_can_run_it(stepper, book, tmp_path):
+    job = opened(stepper)
+    announce(book, "coder", queue=QUEUE)
+    assert (
+        stepper.turn(
+            job, 1, handed_on=True, agents=replace(stepper.runtime.agents, registry=broken(tmp_path))
+        )
+        == "deferred"
+    )
+    assert handed_on(stepper) == 0, "a message is handed on once"
+    check_no_attempt(job)
+
+
+def test_turn_that_can_run_nowhere_fails_with_the_reason(stepper, book, tmp_path):
+    job = opened(stepper)
     announce(book, "coder", queue=QUEUE, unable=("coder",))
-    hand.turn(job, 1, agents=replace(hand.runtime.agents, registry=broken(tmp_path)))
+    stepper.turn(job, 1, agents=replace(stepper.runtime.agents, registry=broken(tmp_path)))
     state = job.state()
     assert (state.reason, "program not found" in state.detail) == ("failed", True)

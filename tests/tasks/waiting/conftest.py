@@ -1,4 +1,4 @@
-"""An office without a broker, for sessions with people in them."""
+"""An installation without a broker, for sessions with people in them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from checks import ledger
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.state.redis.connect import connect
 
 
 @pytest.fixture
-def make_office(tmp_path: Path, redis_url: str) -> Iterator[Callable[..., InlineRuntime]]:
-    """Makes offices; when the test is over, all sessions are audited from their raw keys."""
-    made: list[InlineRuntime] = []
+def make_installation(tmp_path: Path, redis_url: str) -> Iterator[Callable[..., InlineInstallation]]:
+    """Makes installations; when the test is over, all sessions are audited from their raw keys."""
+    made: list[InlineInstallation] = []
 
-    def make(registry: str = "", **settings: Any) -> InlineRuntime:
-        made.append(InlineRuntime(tmp_path, redis_url, registry, **settings))
+    def make(registry: str = "", **settings: Any) -> InlineInstallation:
+        made.append(InlineInstallation(tmp_path, redis_url, registry, **settings))
         return made[-1]
 
     yield make
@@ -31,6 +31,6 @@ def make_office(tmp_path: Path, redis_url: str) -> Iterator[Callable[..., Inline
 
 
 @pytest.fixture
-def office(make_office: Callable[..., InlineRuntime]) -> InlineRuntime:
-    """An office with the built-in agents."""
-    return make_office()
+def installation(make_installation: Callable[..., InlineInstallation]) -> InlineInstallation:
+    """An installation with the built-in agents."""
+    return make_installation()

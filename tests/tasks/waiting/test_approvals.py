@@ -65,20 +65,20 @@ def model():
 
 
 @pytest.fixture
-def begin(make_office, model):
+def begin(make_installation, model):
     """Submits a session of one turn whose model gives these answers."""
 
     def begin(*answers, agent="ada", text="", people=(), **how):
-        office = make_office(REGISTRY.format(url=model.url) + text)
+        installation = make_installation(REGISTRY.format(url=model.url) + text)
         model.answers(*answers)
         how = {
             "stop": {"max_turns": 1},
             "approvers": ["ann"],
             "policy": {"attempts": 1, "then": "skip"},
         } | how
-        job = office.submit("round_robin", {"ada": agent}, people=people, **how)
-        office.work()
-        return office, job
+        job = installation.submit("round_robin", {"ada": agent}, people=people, **how)
+        installation.work()
+        return installation, job
 
     return begin
 
@@ -99,9 +99,9 @@ def events(job, kind):
     return [event.data for event in job.collab().events if event.event_type == kind]
 
 
-def decide(office, job, answer, *, by="ann"):
+def decide(installation, job, answer, *, by="ann"):
     job.reply(by, answer)
-    office.work()
+    installation.work()
 
 
 def test_approver_is_asked_with_tool_and_arguments(begin):
@@ -115,32 +115,32 @@ def test_approver_is_asked_with_tool_and_arguments(begin):
 
 
 def test_approved_call_is_made_once_without_another_request(begin, model):
-    office, job = begin(pay(5), completion("Done."))
-    decide(office, job, "approve")
+    installation, job = begin(pay(5), completion("Done."))
+    decide(installation, job, "approve")
     assert (said(job), results(model), len(model.asked)) == ([("ada", "Done.")], ["paid 5"], 2)
     assert [amount for amount, _ in payments] == [5]
 
 
 def test_refused_call_is_not_made(begin, model):
-    office, job = begin(pay(5), completion("Then not."))
-    decide(office, job, "refuse")
+    installation, job = begin(pay(5), completion("Then not."))
+    decide(installation, job, "refuse")
     assert (said(job), results(model), payments) == ([("ada", "Then not.")], ["refused by ann"], [])
 
 
 def test_each_decision_is_on_record(begin):
-    office, job = begin(pay(5), pay(6, call="c2"), completion("Done."))
-    decide(office, job, "approve")
-    decide(office, job, "refuse")
+    installation, job = begin(pay(5), pay(6, call="c2"), completion("Done."))
+    decide(installation, job, "approve")
+    decide(installation, job, "refuse")
     assert [it["tool"] for it in events(job, "turn.parked")] == ["pay", "pay"]
     decisions = [(it["tool"], it["decision"], it["by"]) for it in events(job, "turn.answered")]
     assert decisions == [("pay", "approve", "ann"), ("pay", "refuse", "ann")]
 
 
 def test_approval_holds_for_one_call(begin, model):
-    office, job = begin(pay(5), pay(5, call="c2"), completion("Done."))
-    decide(office, job, "approve")
+    installation, job = begin(pay(5), pay(5, call="c2"), completion("Done."))
+    decide(installation, job, "approve")
     assert len(payments) == 1
-    decide(office, job, "approve")
+    decide(installation, job, "approve")
     assert results(model) == ["paid 5", "paid 5"]
     assert len({effect for _, effect in payments}) == len(payments) == 2
 
@@ -149,27 +149,27 @@ def test_calls_of_one_answer_are_approved_one_by_one(begin, model):
     both = pay(5)
     calls = both.body["choices"][0]["message"]["tool_calls"]
     calls.extend(pay(6, call="c2").body["choices"][0]["message"]["tool_calls"])
-    office, job = begin(both, completion("Done."))
-    decide(office, job, "approve")
+    installation, job = begin(both, completion("Done."))
+    decide(installation, job, "approve")
     assert [amount for amount, _ in payments] == [5]
-    decide(office, job, "approve")
+    decide(installation, job, "approve")
     assert [amount for amount, _ in payments] == [5, 6]
     assert (results(model), len(model.asked)) == (["paid 5", "paid 6"], 2)
 
 
 @pytest.mark.parametrize("tool", ["haggle", "draw"])
 def test_call_without_a_storable_result_is_made_once(begin, tool):
-    office, job = begin(pay(5, tool=tool), pay(3, call="c2"), completion("Done."))
-    decide(office, job, "approve")
-    decide(office, job, "approve")
+    installation, job = begin(pay(5, tool=tool), pay(3, call="c2"), completion("Done."))
+    decide(installation, job, "approve")
+    decide(installation, job, "approve")
     assert ([amount for amount, _ in payments], said(job)) == ([5, 3], [("ada", "Done.")])
 
 
 def test_failed_call_is_repeated_with_its_effect_id(begin):
     policy = {"attempts": 2, "backoff_s": 0}
-    office, job = begin(pay(5, tool="fail_once"), completion("Done."), policy=policy)
-    decide(office, job, "approve")
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation, job = begin(pay(5, tool="fail_once"), completion("Done."), policy=policy)
+    decide(installation, job, "approve")
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert said(job) == [("ada", "Done.")]
     assert len(payments) == 2
     assert payments[0] == payments[1]
@@ -177,8 +177,8 @@ def test_failed_call_is_repeated_with_its_effect_id(begin):
 
 def test_no_answer_in_time_refuses(begin, model):
     wait = '\n[agents.ann]\nkind = "human"\ndeadline_s = 0.05\n'
-    office, job = begin(pay(5), completion("Then not."), text=wait)
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation, job = begin(pay(5), completion("Then not."), text=wait)
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert (results(model), payments) == (["refused: no answer in time"], [])
     assert [it["decision"] for it in events(job, "turn.answered")] == ["refuse"]
 
@@ -186,8 +186,8 @@ def test_no_answer_in_time_refuses(begin, model):
 @pytest.mark.parametrize(("default", "count"), [("approve", 1), ("yes", 0)])
 def test_default_answer_decides(begin, default, count):
     wait = f'\n[agents.ann]\nkind = "human"\ndeadline_s = 0.05\nthen = "default"\ndefault = "{default}"\n'
-    office, job = begin(pay(5), completion("Done."), text=wait)
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation, job = begin(pay(5), completion("Done."), text=wait)
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert len(payments) == count
 
 
@@ -195,8 +195,8 @@ def test_default_answer_decides(begin, default, count):
 def test_deadline_policy_lets_no_observer_decide(begin, then):
     wait = f'\n[agents.ann]\nkind = "human"\ndeadline_s = 0.05\nthen = "{then}"\nto = "cyd"\n'
     wait += '\n[agents.cyd]\nkind = "human"\n'
-    office, job = begin(pay(5), completion("Then not."), text=wait, observers=["cyd"])
-    office.sweep_until(job, lambda: job.state().is_final or "cyd" in job.pending()[0].asked)
+    installation, job = begin(pay(5), completion("Then not."), text=wait, observers=["cyd"])
+    installation.sweep_until(job, lambda: job.state().is_final or "cyd" in job.pending()[0].asked)
     assert (job.state().is_final, payments) == (True, [])
 
 
@@ -204,9 +204,9 @@ def test_deadline_policy_lets_no_observer_decide(begin, then):
 def test_escalation_asks_another_person_to_decide(begin):
     wait = '\n[agents.ann]\nkind = "human"\ndeadline_s = 2\nthen = "escalate"\nto = "ben"\n'
     wait += '\n[agents.ben]\nkind = "human"\n'
-    office, job = begin(pay(5), completion("Done."), text=wait, approvers=["ann", "ben"])
-    office.sweep_until(job, lambda: events(job, "turn.escalated"))
-    decide(office, job, "approve", by="ben")
+    installation, job = begin(pay(5), completion("Done."), text=wait, approvers=["ann", "ben"])
+    installation.sweep_until(job, lambda: events(job, "turn.escalated"))
+    decide(installation, job, "approve", by="ben")
     assert len(payments) == 1
 
 
@@ -228,8 +228,8 @@ def test_turn_fails_for_good_without_a_person_to_ask(begin, model, tool, how, re
 
 @pytest.mark.parametrize("how", [{"people": ["ben"]}, {"approvers": ["ann", "ben"]}])
 def test_tool_names_the_person_who_decides(begin, how):
-    office, job = begin(pay(5, tool="pay_by_ben"), completion("Done."), **how)
-    decide(office, job, "approve", by="ben")
+    installation, job = begin(pay(5, tool="pay_by_ben"), completion("Done."), **how)
+    decide(installation, job, "approve", by="ben")
     assert len(payments) == 1
 
 
@@ -247,57 +247,57 @@ def test_arguments_too_long_to_be_shown_are_refused(begin, model):
 
 
 def test_guard_of_the_arguments_and_approval_ask_once_each(begin, model):
-    office, job = begin(pay(5, note="tea"), completion("Done."), agent="eve")
+    installation, job = begin(pay(5, note="tea"), completion("Done."), agent="eve")
     for part in ("guard 'no_tea'", "May the tool"):
         (question,) = job.pending()
         assert part in question.question.text
-        decide(office, job, "approve")
+        decide(installation, job, "approve")
     assert (said(job), len(payments), len(model.asked)) == ([("ada", "Done.")], 1, 2)
 
 
 def test_substitute_of_a_guarded_agent_asks_once(begin):
     wait = '\n[agents.ann]\nkind = "human"\ndeadline_s = 0.5\nthen = "escalate"\nto = "ann"\n'
     policy = {"attempts": 1, "then": "substitute", "substitute": "ada"}
-    office, job = begin(pay(5, note="tea"), completion("Done."), agent="eve", text=wait, policy=policy)
-    office.sweep_until(job, lambda: job.pending() and job.pending()[0].question.tool == "pay")
-    decide(office, job, "approve")
+    installation, job = begin(pay(5, note="tea"), completion("Done."), agent="eve", text=wait, policy=policy)
+    installation.sweep_until(job, lambda: job.pending() and job.pending()[0].question.tool == "pay")
+    decide(installation, job, "approve")
     assert (job.pending(), [amount for amount, _ in payments]) == ((), [5])
     assert [it["tool"] for it in events(job, "turn.parked")[1:]] == ["pay"]
 
 
 def test_replay_asks_nobody(begin, model):
-    office, job = begin(pay(5), pay(6, call="c2"), completion("Done."), record=True)
-    decide(office, job, "approve")
-    decide(office, job, "refuse")
-    found = office.client.replay(job.id)
+    installation, job = begin(pay(5), pay(6, call="c2"), completion("Done."), record=True)
+    decide(installation, job, "approve")
+    decide(installation, job, "refuse")
+    found = installation.client.replay(job.id)
     assert (found.requests, found.tool_calls, found.run_again) == (3, 2, (1,))
-    assert (len(model.asked), len(payments), office.client.inbox("ann")) == (3, 1, [])
+    assert (len(model.asked), len(payments), installation.client.inbox("ann")) == (3, 1, [])
 
 
 def test_corrected_call_is_replayed(begin):
-    office, job = begin(pay(5, tool="haggle"), pay(3, call="c2"), completion("Done."), record=True)
-    decide(office, job, "approve")
-    decide(office, job, "approve")
-    assert office.client.replay(job.id).tool_calls == 2
+    installation, job = begin(pay(5, tool="haggle"), pay(3, call="c2"), completion("Done."), record=True)
+    decide(installation, job, "approve")
+    decide(installation, job, "approve")
+    assert installation.client.replay(job.id).tool_calls == 2
 
 
 def test_approved_call_whose_result_is_lost_is_not_repeated(begin, model):
-    office, job = begin(pay(5), pay(6, call="c2"), pay(5), pay(6, call="c2"), completion("Done."))
-    decide(office, job, "approve")
+    installation, job = begin(pay(5), pay(6, call="c2"), pay(5), pay(6, call="c2"), completion("Done."))
+    decide(installation, job, "approve")
     (question,) = job.pending()
-    office.runtime.store.client.delete(calls_key(job.id, question.turn_number))
-    decide(office, job, "approve")
+    installation.runtime.store.client.delete(calls_key(job.id, question.turn_number))
+    decide(installation, job, "approve")
     assert [amount for amount, _ in payments] == [5, 6]
     assert results(model)[0].startswith("The tool was called before")
 
 
 @pytest.mark.long
 def test_worker_that_lost_the_turn_makes_no_approved_call(begin, monkeypatch):
-    office, job = begin(pay(5), completion("Done."), policy={"attempts": 2, "backoff_s": 0})
-    services = office.runtime.agents.services
+    installation, job = begin(pay(5), completion("Done."), policy={"attempts": 2, "backoff_s": 0})
+    services = installation.runtime.agents.services
     monkeypatch.setattr(services, "renew", lambda *_: False)
-    decide(office, job, "approve")
+    decide(installation, job, "approve")
     assert payments == []
     monkeypatch.undo()
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert (said(job), len(payments)) == ([("ada", "Done.")], 1)

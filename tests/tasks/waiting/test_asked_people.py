@@ -31,13 +31,13 @@ PEOPLE = {"approvers": ["ann"], "observers": ["cyd"]}
 
 
 @pytest.fixture
-def begin(make_office):
+def begin(make_installation):
     def begin(agent="asks", name="ann", text="", **how):
-        office = make_office(ASKING.format(name=name) + text)
+        installation = make_installation(ASKING.format(name=name) + text)
         how = {"policy": {"attempts": 1, "then": "abort"}, "parameters": {"who": name}, **PEOPLE, **how}
-        job = office.submit("round_robin", {"ada": agent}, stop={"max_turns": 1}, **how)
-        office.work()
-        return office, job
+        job = installation.submit("round_robin", {"ada": agent}, stop={"max_turns": 1}, **how)
+        installation.work()
+        return installation, job
 
     return begin
 
@@ -48,11 +48,11 @@ def said(job):
 
 @pytest.mark.parametrize("name", ["ann", "cyd"])
 def test_agent_asks_a_person_without_turns(begin, name):
-    office, job = begin(name=name)
-    (question,) = office.client.inbox(name)
+    installation, job = begin(name=name)
+    (question,) = installation.client.inbox(name)
     assert (question.asked, question.participant, question.is_own) == ((name,), "ada", False)
     job.reply(name, "yes")
-    office.work()
+    installation.work()
     assert said(job) == [
         ("ada", "agent", "I looked around."),
         ("ada", "agent", "May I?"),
@@ -63,9 +63,9 @@ def test_agent_asks_a_person_without_turns(begin, name):
 
 
 def test_people_without_turns_are_no_participants(begin):
-    office, job = begin()
+    installation, job = begin()
     job.reply("ann", "yes")
-    office.work()
+    installation.work()
     collab, messages, events = job.collab(), list(job.messages()), list(job.events())
     assert [it.participant_id for it in collab.participants] == ["ada"]
     assert not list(INVARIANTS["map_exclusive_write"].check(messages, events))
@@ -75,8 +75,8 @@ def test_people_without_turns_are_no_participants(begin):
 
 def test_wait_policy_is_that_of_their_agent(begin):
     wait = '\n[agents.ann]\nkind = "human"\ndeadline_s = 0.05\nthen = "default"\ndefault = "go on"\n'
-    office, job = begin(text=wait)
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation, job = begin(text=wait)
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert ("ann", "user", "go on") in said(job)
 
 
@@ -88,9 +88,9 @@ def test_agent_of_another_kind_has_no_wait_policy(begin):
 
 
 def test_guard_asks_an_approver(begin):
-    office, job = begin("guarded")
+    installation, job = begin("guarded")
     job.reply("ann", "approve")
-    office.work()
+    installation.work()
     assert said(job) == [("ada", "agent", "Done.")]
 
 
@@ -114,20 +114,20 @@ def test_approver_cannot_join_as_participant(begin):
 
 
 def test_continued_session_has_the_same_people(begin):
-    office, job = begin()
+    installation, job = begin()
     job.reply("ann", "yes")
-    office.work()
+    installation.work()
     spec = job.continue_with("Again, please.").spec
     assert (spec.approvers, spec.observers) == (("ann",), ("cyd",))
 
 
-def test_session_file_names_the_people(make_office, tmp_path):
-    office = make_office(ASKING.format(name="ann"))
+def test_session_file_names_the_people(make_installation, tmp_path):
+    installation = make_installation(ASKING.format(name="ann"))
     (tmp_path / "session.yaml").write_text(
         "{title: t, purpose: p, mode: round_robin, participants: [{participant_id: ada, agent: asks}],"
         " approvers: [ann], observers: [cyd], stop: {max_turns: 1}}"
     )
-    job = office.client.submit(tmp_path / "session.yaml", observers=["dan"])
+    job = installation.client.submit(tmp_path / "session.yaml", observers=["dan"])
     assert (job.spec.approvers, job.spec.observers) == (("ann",), ("dan",))
     job.cancel()
 

@@ -30,18 +30,18 @@ to = "hasty"
 
 
 @pytest.fixture
-def office(make_office):
-    return make_office(PEOPLE)
+def installation(make_installation):
+    return make_installation(PEOPLE)
 
 
 @pytest.fixture
-def asked(office):
+def asked(installation):
     """Start a session that waits for Ben, with its own deadline."""
 
     def ask(stop=None, **wait):
         ben = {"agent": "ben", "wait": {"deadline_s": 0.05, **wait}}
-        job = office.submit("round_robin", {"ann": "noop", "ben": ben}, stop=stop or {"max_turns": 4})
-        office.work()
+        job = installation.submit("round_robin", {"ann": "noop", "ben": ben}, stop=stop or {"max_turns": 4})
+        installation.work()
         assert job.pending()
         return job
 
@@ -57,77 +57,77 @@ def outcomes(job):
     return [event.payload["result"]["outcome"] for event in events]
 
 
-def test_skip_lets_the_other_participants_continue(office, asked):
+def test_skip_lets_the_other_participants_continue(installation, asked):
     job = asked(then="skip")
-    office.sweep_until(job, lambda: job.state().closed >= 3)
+    installation.sweep_until(job, lambda: job.state().closed >= 3)
     assert outcomes(job)[:3] == ["message", "skipped", "message"]
     assert [m.speaker for m in job.messages()] == ["ann", "ann"]
 
 
-def test_default_answer_is_written_for_the_person(office, asked):
+def test_default_answer_is_written_for_the_person(installation, asked):
     job = asked(then="default", default="No objection.")
-    office.sweep_until(job, lambda: job.state().closed >= 3)
+    installation.sweep_until(job, lambda: job.state().closed >= 3)
     assert [(m.speaker, m.content) for m in job.messages()][1] == ("ben", "No objection.")
 
 
-def test_cancel_ends_the_session(office, asked):
+def test_cancel_ends_the_session(installation, asked):
     job = asked(then="cancel")
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation.sweep_until(job, lambda: job.state().is_final)
     result = result_of(job)
     assert (result.collab.status, result.reason) == (CollabStatus.CANCELLED, "no_answer")
     assert result.detail == "ben did not answer in time"
-    end = next(it for it in office.ends if it.word == "cancelled")
+    end = next(it for it in installation.ends if it.word == "cancelled")
     assert (end.failed, end.text) == (True, "failed: no answer in time; the session is cancelled")
-    assert office.client.inbox() == []
+    assert installation.client.inbox() == []
 
 
-def test_reassign_gives_the_turn_to_another_agent(office, asked):
+def test_reassign_gives_the_turn_to_another_agent(installation, asked):
     job = asked(then="reassign", to="echo")
-    office.sweep_until(job, lambda: job.state().closed >= 3)
+    installation.sweep_until(job, lambda: job.state().closed >= 3)
     assert [(m.speaker, m.content) for m in job.messages()][1] == ("ben", "ok")
     assert outcomes(job)[:3] == ["message", "reassigned", "message"]
 
 
-def test_reassign_gives_the_turn_a_new_deadline(office, asked):
+def test_reassign_gives_the_turn_a_new_deadline(installation, asked):
     job = asked(then="reassign", to="chief")
     (first,) = job.pending()
-    office.sweep_until(job, lambda: job.pending() and job.pending()[0].asked == ("chief",))
+    installation.sweep_until(job, lambda: job.pending() and job.pending()[0].asked == ("chief",))
     (question,) = job.pending()
     assert (question.until - question.asked_at).total_seconds() == LONG
     assert question.reply_token != first.reply_token
-    assert [it.asked for it in office.client.inbox()] == [("chief",)]
+    assert [it.asked for it in installation.client.inbox()] == [("chief",)]
     with pytest.raises(ReplyRefused):
         job.reply("ben", "I am back", token=first.reply_token)
     job.reply("chief", "I say yes")
     assert [(m.speaker, m.content) for m in job.messages()][1] == ("ben", "I say yes")
 
 
-def test_endless_reassignment_fails(office):
-    job = office.submit("round_robin", {"ann": "noop", "ben": "hasty"})
-    office.work()
-    office.sweep_until(job, lambda: job.state().is_final)
+def test_endless_reassignment_fails(installation):
+    job = installation.submit("round_robin", {"ann": "noop", "ben": "hasty"})
+    installation.work()
+    installation.sweep_until(job, lambda: job.state().is_final)
     result = result_of(job)
     assert result.reason == "failed"
     assert "reassigned 8 times" in result.detail
 
 
-def test_escalate_lets_another_person_answer_too(office, asked):
+def test_escalate_lets_another_person_answer_too(installation, asked):
     job = asked(deadline_s=0.2, then="escalate", to="chief")
-    office.sweep_until(job, lambda: notes(job, "turn.escalated"))
+    installation.sweep_until(job, lambda: notes(job, "turn.escalated"))
     (event,) = notes(job, "turn.escalated")
     assert event["asked"] == ["ben", "chief"]
-    assert office.client.inbox("chief") == office.client.inbox("ben") == list(job.pending())
-    office.sweep_until(job, lambda: job.state().is_final)
+    assert installation.client.inbox("chief") == installation.client.inbox("ben") == list(job.pending())
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert "no answer in time" in result_of(job).detail
 
 
 @pytest.mark.long
-def test_first_answer_to_an_escalated_question_counts(make_office):
-    office = make_office(PEOPLE)
+def test_first_answer_to_an_escalated_question_counts(make_installation):
+    installation = make_installation(PEOPLE)
     ben = {"agent": "ben", "wait": {"deadline_s": 3, "then": "escalate", "to": "chief"}}
-    job = office.submit("round_robin", {"ann": "noop", "ben": ben}, stop={"max_turns": 4})
-    office.work()
-    office.sweep_until(job, lambda: notes(job, "turn.escalated"))
+    job = installation.submit("round_robin", {"ann": "noop", "ben": ben}, stop={"max_turns": 4})
+    installation.work()
+    installation.sweep_until(job, lambda: notes(job, "turn.escalated"))
     job.reply("chief", "go ahead")
     with pytest.raises(ReplyRefused):
         job.reply("ben", "wait")
@@ -136,41 +136,41 @@ def test_first_answer_to_an_escalated_question_counts(make_office):
 
 
 @pytest.mark.long
-def test_each_reminder_is_recorded_once(office, asked):
+def test_each_reminder_is_recorded_once(installation, asked):
     job = asked(deadline_s=LONG, remind_after_s=[0.05, 3])
-    office.sweep_until(job, lambda: len(notes(job, "turn.reminded")) == 2)
-    office.runtime.index.set_due_by(job.id, 0)
-    office.sweep()
+    installation.sweep_until(job, lambda: len(notes(job, "turn.reminded")) == 2)
+    installation.runtime.index.set_due_by(job.id, 0)
+    installation.sweep()
     assert [event["reminder"] for event in notes(job, "turn.reminded")] == [1, 2]
     assert len(job.pending()) == 1
     job.cancel()
 
 
-def test_reply_after_an_unnoticed_deadline_is_late(office, asked):
+def test_reply_after_an_unnoticed_deadline_is_late(installation, asked):
     job = asked(then="skip")
     (question,) = read_all_questions(job._facts, job.state())
     until(lambda: job.state().now_ms > question.parking.until_ms)
     with pytest.raises(ReplyRefused) as refused:
         job.reply("ben", "sorry, I was asleep")
     assert refused.value.word == "late"
-    office.sweep_until(job, lambda: job.state().closed >= 3)
+    installation.sweep_until(job, lambda: job.state().closed >= 3)
     assert "sorry" not in str([m.content for m in job.messages()])
 
 
 @pytest.mark.long
-def test_wait_without_a_deadline_ends_with_the_session(office):
+def test_wait_without_a_deadline_ends_with_the_session(installation):
     ben = {"agent": "human", "wait": {"deadline_s": None}}
-    job = office.submit("round_robin", {"ann": "noop", "ben": ben}, stop={"deadline_s": 4})
-    office.work()
+    job = installation.submit("round_robin", {"ann": "noop", "ben": ben}, stop={"deadline_s": 4})
+    installation.work()
     assert job.pending()[0].until is None
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert result_of(job).reason == "deadline"
 
 
-def test_simultaneous_answer_and_deadline_count_once(office, asked):
+def test_simultaneous_answer_and_deadline_count_once(installation, asked):
     job = asked(then="default", default="never mind", deadline_s=LONG)
     (question,) = read_all_questions(job._facts, job.state())
-    turns = ParkedTurnStore(office.client._installation.sessions.connections.redis)
+    turns = ParkedTurnStore(installation.client._installation.sessions.connections.redis)
     too_early = question.build_answer("never mind", by=None, rule=ReplyRule.DEADLINE)
     assert turns.reply(job.id, too_early).word == "early"
     assert turns.reply(job.id, question.build_answer("here", by="ben")).word == "replied"
@@ -189,7 +189,7 @@ def test_simultaneous_answer_and_deadline_count_once(office, asked):
         ({"colour": "red"}, "is not a known field"),
     ],
 )
-def test_invalid_wait_is_refused_at_submit(office, wait, rule):
+def test_invalid_wait_is_refused_at_submit(installation, wait, rule):
     with pytest.raises(InvalidInput, match=rule) as refused:
-        office.submit("pair", {"ann": "noop", "ben": {"agent": "ben", "wait": wait}})
+        installation.submit("pair", {"ann": "noop", "ben": {"agent": "ben", "wait": wait}})
     assert refused.value.field.startswith("agents.ben.wait")

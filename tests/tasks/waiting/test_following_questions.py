@@ -30,27 +30,27 @@ to = "shy"
 
 
 @pytest.fixture
-def office(make_office):
-    return make_office(REGISTRY)
+def installation(make_installation):
+    return make_installation(REGISTRY)
 
 
-def start(office, turns=4):
+def start(installation, turns=4):
     """Submit a session in which Ben, a person, has every second turn; nothing is delivered yet."""
-    return office.submit("round_robin", {"ann": "noop"}, people=["ben"], stop={"max_turns": turns})
+    return installation.submit("round_robin", {"ann": "noop"}, people=["ben"], stop={"max_turns": turns})
 
 
 @pytest.fixture
-def working(office):
+def working(installation):
     """Delivers what is queued, in a thread, until the test ends."""
     is_over = threading.Event()
 
     def work():
         while not is_over.wait(0.01):
-            office.work()
+            installation.work()
 
     thread = threading.Thread(target=work)
     thread.start()
-    yield office
+    yield installation
     is_over.set()
     thread.join()
 
@@ -71,7 +71,7 @@ async def _answer_all(client, blocking):
         async for question in questions:
             numbers.append(question.turn_number)
             assert (await job.wait_for_question(timeout=1)).reply_token == question.reply_token
-            # Through the office, whose queue gets what follows from the answer.
+            # Through the installation, whose queue gets what follows from the answer.
             await asyncio.to_thread(blocking.reply, "ben", "Yes.", token=question.reply_token)
     return numbers, await job.wait_for_question()
 
@@ -86,9 +86,9 @@ def test_async_questions_are_yielded_once_until_the_end(working):
     assert asyncio.run(follow()) == ([2, 4], None)
 
 
-def test_question_that_is_open_already_is_returned_at_once(office):
-    job = start(office)
-    office.work()
+def test_question_that_is_open_already_is_returned_at_once(installation):
+    job = start(installation)
+    installation.work()
     question = job.wait_for_question(timeout=0)
     assert question == job.wait_for_question(timeout=0) == job.pending()[0]
     job.cancel()
@@ -100,14 +100,14 @@ def test_wait_returns_the_question_that_is_asked_later(working):
     job.cancel()
 
 
-def test_wait_ends_with_a_timeout(office):
-    job = start(office)
+def test_wait_ends_with_a_timeout(installation):
+    job = start(installation)
     line = rf"^session '{job.id}' asked no question within 0\.01 s; it keeps running$"
     with pytest.raises(ResultTimeout, match=line):
         job.wait_for_question(timeout=0.01)
 
     async def wait():
-        async with AsyncClient(office.client.settings) as client:
+        async with AsyncClient(installation.client.settings) as client:
             await (await client.get_job(job.id)).wait_for_question(timeout=0.01)
 
     with pytest.raises(ResultTimeout, match=line):
@@ -115,9 +115,9 @@ def test_wait_ends_with_a_timeout(office):
     job.cancel()
 
 
-def test_end_of_the_session_ends_the_wait(office):
-    job = start(office)
-    office.work()
+def test_end_of_the_session_ends_the_wait(installation):
+    job = start(installation)
+    installation.work()
     waiting = job.questions()
     assert next(waiting).turn_number == 2
     ending = threading.Timer(0.05, job.cancel)
@@ -128,9 +128,9 @@ def test_end_of_the_session_ends_the_wait(office):
     assert list(job.questions()) == []
 
 
-def test_question_that_was_answered_meanwhile_is_not_yielded(office):
-    job = office.submit("broadcast", {}, people=["ann", "ben", "cyd"], stop={"max_rounds": 1})
-    office.work()
+def test_question_that_was_answered_meanwhile_is_not_yielded(installation):
+    job = installation.submit("broadcast", {}, people=["ann", "ben", "cyd"], stop={"max_rounds": 1})
+    installation.work()
     waiting = job.questions()
     assert next(waiting).asked == ("ann",)
     job.reply("ben", "Yes.")
@@ -139,21 +139,21 @@ def test_question_that_was_answered_meanwhile_is_not_yielded(office):
     assert list(waiting) == []
 
 
-def test_question_for_another_person_is_another_question(office):
-    job = office.submit(
+def test_question_for_another_person_is_another_question(installation):
+    job = installation.submit(
         "round_robin", {"ann": "careful", "ben": "busy"}, people=["ben"], stop={"max_turns": 1}
     )
-    office.work()
+    installation.work()
     waiting = job.questions()
     first = next(waiting)
-    office.sweep_until(job, lambda: job.pending()[0].asked == ("shy",))
+    installation.sweep_until(job, lambda: job.pending()[0].asked == ("shy",))
     second = next(waiting)
     assert (second.turn_number, second.asked) == (first.turn_number, ("shy",))
     job.cancel()
 
 
-def test_turn_must_not_wait_for_a_question(office):
-    job = start(office)
+def test_turn_must_not_wait_for_a_question(installation):
+    job = start(installation)
     with in_turn(job.id):
         for wait in (job.wait_for_question, job.questions):
             with pytest.raises(WaitInTurn):

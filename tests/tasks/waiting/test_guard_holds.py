@@ -44,18 +44,18 @@ def agent(guards, function):
     )
 
 
-def submit(office, *, ann="human", **how):
+def submit(installation, *, ann="human", **how):
     how.setdefault("policy", {"attempts": 1, "then": "skip"})
-    job = office.submit(
+    job = installation.submit(
         "round_robin", {"bob": "bob", "ann": ann}, people=["ann"], stop={"max_turns": 1}, **how
     )
-    office.work()
+    installation.work()
     return job
 
 
-def reply(office, job, text):
+def reply(installation, job, text):
     job.reply("ann", text)
-    office.work()
+    installation.work()
 
 
 def said(job):
@@ -67,90 +67,91 @@ def actions(job):
     return [(it["guard"], it["action"]) for it in events]
 
 
-def test_question_in_an_approved_answer_is_asked_once(make_office):
-    office = make_office(GUARDS + agent(["tidy"], "asks_ann"))
-    job = submit(office)
-    reply(office, job, "approve")
+def test_question_in_an_approved_answer_is_asked_once(make_installation):
+    installation = make_installation(GUARDS + agent(["tidy"], "asks_ann"))
+    job = submit(installation)
+    reply(installation, job, "approve")
     assert job.pending()[0].question.text == "which door?"
-    reply(office, job, "red")
+    reply(installation, job, "red")
     assert job.pending() == ()
     assert said(job) == ["what a mess", "which door?", "red", "the red door"]
     assert actions(job) == [("tidy", "park")]
 
 
-def test_turn_is_let_in_once(make_office):
-    office = make_office(GUARDS + agent(["gate", "tidy"], "asks_ann"))
-    job = submit(office, messages=["delete it"])
+def test_turn_is_let_in_once(make_installation):
+    installation = make_installation(GUARDS + agent(["gate", "tidy"], "asks_ann"))
+    job = submit(installation, messages=["delete it"])
     for answer in ("approve", "approve", "red"):
-        reply(office, job, answer)
+        reply(installation, job, answer)
     assert said(job)[-1] == "the red door"
     assert actions(job) == [("gate", "park"), ("tidy", "park")]
 
 
-def test_default_answer_of_a_person_does_not_approve(make_office):
+def test_default_answer_of_a_person_does_not_approve(make_installation):
     person = '\n[agents.ann]\nkind = "human"\ndeadline_s = 0.05\nthen = "default"\ndefault = "approve"\n'
-    office = make_office(GUARDS + agent(["tidy"], "says_more") + person)
-    job = submit(office, ann="ann")
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation = make_installation(GUARDS + agent(["tidy"], "says_more") + person)
+    job = submit(installation, ann="ann")
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert said(job) == []
 
 
 @pytest.mark.parametrize(("answer", "messages"), [("approve", ["what a mess"]), ("refuse", [])])
-def test_decision_counts_without_the_guard(make_office, answer, messages):
-    office = make_office(GUARDS + agent(["tidy"], "says_more"))
-    job = submit(office)
-    path = office.settings.agents_file
+def test_decision_counts_without_the_guard(make_installation, answer, messages):
+    installation = make_installation(GUARDS + agent(["tidy"], "says_more"))
+    job = submit(installation)
+    path = installation.settings.agents_file
     path.write_text(agent([], "corrects"))
-    office.runtime = dataclasses.replace(
-        office.runtime, agents=dataclasses.replace(office.runtime.agents, registry=Registry.load(path))
+    installation.runtime = dataclasses.replace(
+        installation.runtime,
+        agents=dataclasses.replace(installation.runtime.agents, registry=Registry.load(path)),
     )
-    reply(office, job, answer)
+    reply(installation, job, answer)
     assert said(job) == messages
 
 
-def test_approved_answer_is_refused_once_if_the_worker_dies(make_office):
-    office = make_office(GUARDS + agent(["tidy", "short"], "says_more"))
-    job = submit(office)
-    kill_while_speaking(office)
+def test_approved_answer_is_refused_once_if_the_worker_dies(make_installation):
+    installation = make_installation(GUARDS + agent(["tidy", "short"], "says_more"))
+    job = submit(installation)
+    kill_while_speaking(installation)
     job.reply("ann", "approve")
     with pytest.raises(Killed):
-        office.work()
-    for key in office.runtime.store.client.scan_iter(f"symposia:{{{job.id}}}:lock:*"):
-        office.runtime.store.client.delete(key)  # the lease of the dead worker expires
-    office.sweep_until(job, job.pending)
+        installation.work()
+    for key in installation.runtime.store.client.scan_iter(f"symposia:{{{job.id}}}:lock:*"):
+        installation.runtime.store.client.delete(key)  # the lease of the dead worker expires
+    installation.sweep_until(job, job.pending)
     assert job.pending()[0].question.text.endswith("still too long a mess")
     assert actions(job) == [("tidy", "park"), ("short", "ask_again"), ("tidy", "park")]
     job.cancel()
 
 
-def test_decision_in_a_suspended_session_counts_later(make_office):
-    office = make_office(GUARDS + agent(["tidy"], "says_more"))
-    job = submit(office)
+def test_decision_in_a_suspended_session_counts_later(make_installation):
+    installation = make_installation(GUARDS + agent(["tidy"], "says_more"))
+    job = submit(installation)
     job.suspend()
-    reply(office, job, "approve")
+    reply(installation, job, "approve")
     assert said(job) == []
     job.resume()
-    office.work()
+    installation.work()
     assert (job.status(), said(job)) == ("completed", ["what a mess"])
     assert actions(job) == [("tidy", "park")]
 
 
-def test_held_answer_of_a_cancelled_session_is_deleted(make_office):
-    office = make_office(GUARDS + agent(["tidy"], "says_more"))
-    job = submit(office)
+def test_held_answer_of_a_cancelled_session_is_deleted(make_installation):
+    installation = make_installation(GUARDS + agent(["tidy"], "says_more"))
+    job = submit(installation)
     job.cancel()
     with pytest.raises(ReplyRefused, match="the session has ended"):
         job.reply("ann", "approve")
-    office.work()
+    installation.work()
     assert said(job) == []
-    assert "what a mess" not in str(office.runtime.store.client.hgetall(session_key(job.id, "turns")))
+    assert "what a mess" not in str(installation.runtime.store.client.hgetall(session_key(job.id, "turns")))
 
 
 class Killed(BaseException):
     """The worker dies."""
 
 
-def kill_while_speaking(office):
+def kill_while_speaking(installation):
     """Let the worker die when it asks an agent; the next one continues."""
     killed = []
 
@@ -159,4 +160,4 @@ def kill_while_speaking(office):
             killed.append(at)
             raise Killed
 
-    office.runtime = dataclasses.replace(office.runtime, fault_hook=hook)
+    installation.runtime = dataclasses.replace(installation.runtime, fault_hook=hook)

@@ -102,24 +102,24 @@ def said(job):
     return [(message.speaker, message.content) for message in job.messages()]
 
 
-def run(office, *, turns=1, bob="bob", ann="human", **how):
+def run(installation, *, turns=1, bob="bob", ann="human", **how):
     agents = {"bob": bob, "ann": ann}
     how.setdefault("policy", {"attempts": 1, "then": "skip"})
-    job = office.submit("round_robin", agents, people=["ann"], stop={"max_turns": turns}, **how)
-    office.work()
+    job = installation.submit("round_robin", agents, people=["ann"], stop={"max_turns": turns}, **how)
+    installation.work()
     return job
 
 
-def test_fine_answer_is_written_without_an_event(make_office):
-    office = make_office(GUARDS + agent("bob", ["short", "no_keys", "words", "tidy"], ["a door"]))
-    job = run(office)
+def test_fine_answer_is_written_without_an_event(make_installation):
+    installation = make_installation(GUARDS + agent("bob", ["short", "no_keys", "words", "tidy"], ["a door"]))
+    job = run(installation)
     assert (said(job), hits(job)) == ([("bob", "a door")], [])
 
 
 @pytest.mark.parametrize("guard", ["polite", "polite_later"])
-def test_agent_is_asked_again_with_the_reason(make_office, guard):
-    office = make_office(GUARDS + python_agent("bob", [guard], "stub_agents.guards:corrects"))
-    job = run(office)
+def test_agent_is_asked_again_with_the_reason(make_installation, guard):
+    installation = make_installation(GUARDS + python_agent("bob", [guard], "stub_agents.guards:corrects"))
+    job = run(installation)
     assert said(job) == [("bob", "the door, please")]
     (hit,) = hits(job)
     assert (hit["guard"], hit["when"], hit["action"]) == (guard, "after", "ask_again")
@@ -127,54 +127,56 @@ def test_agent_is_asked_again_with_the_reason(make_office, guard):
     assert hit["participant_id"] == "bob"
 
 
-def test_failure_policy_decides_after_the_retries(make_office):
-    office = make_office(GUARDS + agent("bob", ["patient"], ["much too long a text"], usage=10))
-    job = run(office)
+def test_failure_policy_decides_after_the_retries(make_installation):
+    installation = make_installation(GUARDS + agent("bob", ["patient"], ["much too long a text"], usage=10))
+    job = run(installation)
     assert said(job) == []
     assert [it["action"] for it in hits(job)] == ["ask_again"] * 3 + ["fail"]
     result = result_of(job)
     assert (result.usage.input_tokens, result.usage.requests) == (40, 4)
 
 
-def test_substitute_has_tries_of_its_own(make_office):
+def test_substitute_has_tries_of_its_own(make_installation):
     text = agent("bob", ["short"], ["much too long a text"], usage=10) + agent(
         "cyd", ["short"], ["fine"], usage=10
     )
-    job = run(make_office(GUARDS + text), policy={"attempts": 1, "then": "substitute", "substitute": "cyd"})
+    job = run(
+        make_installation(GUARDS + text), policy={"attempts": 1, "then": "substitute", "substitute": "cyd"}
+    )
     assert said(job) == [("bob", "fine")]
     assert [it["action"] for it in hits(job)] == ["ask_again", "fail"]
     assert result_of(job).usage.input_tokens == 30
 
 
-def test_skip_writes_no_text(make_office):
-    office = make_office(GUARDS + agent("bob", ["tidy"], ["what a MESS, this"], usage=7))
-    job = run(office)
+def test_skip_writes_no_text(make_installation):
+    installation = make_installation(GUARDS + agent("bob", ["tidy"], ["what a MESS, this"], usage=7))
+    job = run(installation)
     assert (said(job), effects(job)) == ([], [("tidy", "after", "skip")])
     assert result_of(job).usage.input_tokens == 7
 
 
-def test_abort_cancels_the_session_with_the_reason(make_office):
-    office = make_office(GUARDS + agent("bob", ["no_keys"], ["it is sk-abcde1"]))
-    job = run(office, turns=4)
+def test_abort_cancels_the_session_with_the_reason(make_installation):
+    installation = make_installation(GUARDS + agent("bob", ["no_keys"], ["it is sk-abcde1"]))
+    job = run(installation, turns=4)
     assert (job.status(), said(job), effects(job)) == ("cancelled", [], [("no_keys", "after", "abort")])
     assert "guard 'no_keys': must not match" in job.state().detail
     assert "sk-abcde1" not in str(job.collab().to_wire())
 
 
-def test_before_guard_skips_without_asking_the_agent(make_office):
-    office = make_office(GUARDS + agent("bob", ["words"], ["hello"], usage=9))
-    job = run(office, messages=["the Secret is out"])
+def test_before_guard_skips_without_asking_the_agent(make_installation):
+    installation = make_installation(GUARDS + agent("bob", ["words"], ["hello"], usage=9))
+    job = run(installation, messages=["the Secret is out"])
     assert effects(job) == [("words", "before", "skip")]
     assert result_of(job).usage.requests == 0
 
 
-def parked(make_office, **how):
-    office = make_office(GUARDS + agent("bob", ["form"], ["no form, sorry"], usage=5))
-    return office, run(office, **how)
+def parked(make_installation, **how):
+    installation = make_installation(GUARDS + agent("bob", ["form"], ["no form, sorry"], usage=5))
+    return installation, run(installation, **how)
 
 
-def test_person_is_asked_with_reason_and_answer(make_office):
-    _, job = parked(make_office)
+def test_person_is_asked_with_reason_and_answer(make_installation):
+    _, job = parked(make_installation)
     (question,) = job.pending()
     assert (question.participant, question.asked, question.is_own) == ("bob", ("ann",), False)
     assert question.question.choices == ("approve", "refuse")
@@ -186,55 +188,55 @@ def test_person_is_asked_with_reason_and_answer(make_office):
     job.cancel()
 
 
-def test_approved_answer_is_written_without_another_request(make_office):
-    office, job = parked(make_office)
+def test_approved_answer_is_written_without_another_request(make_installation):
+    installation, job = parked(make_installation)
     job.reply("ann", "approve")
-    office.work()
+    installation.work()
     assert (said(job), len(hits(job))) == ([("bob", "no form, sorry")], 1)
     usage = result_of(job).usage
     assert (usage.input_tokens, usage.requests) == (5, 1)
 
 
-def test_refused_answer_is_not_written(make_office):
-    office, job = parked(make_office)
+def test_refused_answer_is_not_written(make_installation):
+    installation, job = parked(make_installation)
     job.reply("ann", "refuse")
-    office.work()
+    installation.work()
     assert (said(job), len(hits(job))) == ([], 1)
     assert result_of(job).usage.input_tokens == 5
 
 
-def test_missing_decision_refuses(make_office):
+def test_missing_decision_refuses(make_installation):
     text = '\n[agents.ann]\nkind = "human"\ndeadline_s = 0.05\n'
-    office = make_office(GUARDS + agent("bob", ["form"], ["no form, sorry"]) + text)
-    job = run(office, ann="ann")
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation = make_installation(GUARDS + agent("bob", ["form"], ["no form, sorry"]) + text)
+    job = run(installation, ann="ann")
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert said(job) == []
 
 
 @pytest.mark.parametrize(("answer", "requests"), [("approve", 1), ("refuse", 0)])
-def test_person_decides_whether_the_agent_runs(make_office, answer, requests):
-    office = make_office(GUARDS + agent("bob", ["gate"], ["done"], usage=3))
-    job = run(office, messages=["delete it"])
+def test_person_decides_whether_the_agent_runs(make_installation, answer, requests):
+    installation = make_installation(GUARDS + agent("bob", ["gate"], ["done"], usage=3))
+    job = run(installation, messages=["delete it"])
     assert effects(job) == [("gate", "before", "park")]
     job.reply("ann", answer)
-    office.work()
+    installation.work()
     assert (("bob", "done") in said(job)) == (answer == "approve")
     assert result_of(job).usage.requests == requests
 
 
-def test_later_guards_check_an_approved_answer(make_office):
-    office = make_office(GUARDS + agent("bob", ["form", "tidy"], ["a mess"]))
-    job = run(office)
+def test_later_guards_check_an_approved_answer(make_installation):
+    installation = make_installation(GUARDS + agent("bob", ["form", "tidy"], ["a mess"]))
+    job = run(installation)
     job.reply("ann", "approve")
-    office.work()
+    installation.work()
     assert (said(job), [it["guard"] for it in hits(job)]) == ([], ["form", "tidy"])
 
 
 @pytest.mark.parametrize(("guard", "reason"), [("broken", "the list is missing"), ("yes", "must be text")])
-def test_failing_callable_never_approves(make_office, guard, reason):
-    office = make_office(GUARDS + agent("bob", [guard], ["hello"], usage=4))
-    job = run(office, policy={"attempts": 2, "backoff_s": 0, "then": "skip"})
-    office.sweep_until(job, lambda: job.status() != "active")
+def test_failing_callable_never_approves(make_installation, guard, reason):
+    installation = make_installation(GUARDS + agent("bob", [guard], ["hello"], usage=4))
+    job = run(installation, policy={"attempts": 2, "backoff_s": 0, "then": "skip"})
+    installation.sweep_until(job, lambda: job.status() != "active")
     assert said(job) == []
     errors = [
         it.payload["result"].get("error", "") for it in job.events() if it.event_type == "MAPTurnCompleted"
@@ -243,9 +245,9 @@ def test_failing_callable_never_approves(make_office, guard, reason):
     assert result_of(job).usage.input_tokens == 4 * len(errors)
 
 
-def test_turn_fails_if_nobody_can_be_asked(make_office):
-    office = make_office(GUARDS + agent("bob", ["to_nobody"], ["hello"]))
-    job = run(office)
+def test_turn_fails_if_nobody_can_be_asked(make_installation):
+    installation = make_installation(GUARDS + agent("bob", ["to_nobody"], ["hello"]))
+    job = run(installation)
     assert (said(job), effects(job)) == ([], [("to_nobody", "after", "fail")])
 
 
@@ -253,7 +255,7 @@ class Killed(BaseException):
     """The worker dies."""
 
 
-def kill_at(office, boundary, *, call=1):
+def kill_at(installation, boundary, *, call=1):
     """Let the worker die at its nth arrival at a boundary; the next one goes on."""
     calls = []
 
@@ -263,16 +265,16 @@ def kill_at(office, boundary, *, call=1):
             if len(calls) == call:
                 raise Killed
 
-    office.runtime = dataclasses.replace(office.runtime, fault_hook=hook)
+    installation.runtime = dataclasses.replace(installation.runtime, fault_hook=hook)
 
 
-def work_after_death(office, job):
+def work_after_death(installation, job):
     with pytest.raises(Killed):
-        office.work()
-    for key in office.runtime.store.client.scan_iter(f"symposia:{{{job.id}}}:lock:*"):
-        office.runtime.store.client.delete(key)  # the lease of the dead worker expires
-    office.runtime.index.set_due_by(job.id, 0)
-    office.sweep_until(job, lambda: job.status() != "active" or job.pending())
+        installation.work()
+    for key in installation.runtime.store.client.scan_iter(f"symposia:{{{job.id}}}:lock:*"):
+        installation.runtime.store.client.delete(key)  # the lease of the dead worker expires
+    installation.runtime.index.set_due_by(job.id, 0)
+    installation.sweep_until(job, lambda: job.status() != "active" or job.pending())
 
 
 @pytest.mark.parametrize(
@@ -287,11 +289,11 @@ def work_after_death(office, job):
         (Boundary.BEFORE_ACK, 1),
     ],
 )
-def test_refusal_is_recorded_once_whenever_the_worker_dies(make_office, boundary, call):
-    office = make_office(GUARDS + agent("bob", ["short"], ["much too long a text"], usage=10))
-    job = office.submit(
+def test_refusal_is_recorded_once_whenever_the_worker_dies(make_installation, boundary, call):
+    installation = make_installation(GUARDS + agent("bob", ["short"], ["much too long a text"], usage=10))
+    job = installation.submit(
         "round_robin", {"bob": "bob"}, stop={"max_turns": 1}, policy={"attempts": 1, "then": "skip"}
     )
-    kill_at(office, boundary, call=call)
-    work_after_death(office, job)
+    kill_at(installation, boundary, call=call)
+    work_after_death(installation, job)
     assert (said(job), [it["action"] for it in hits(job)]) == ([], ["ask_again", "fail"])

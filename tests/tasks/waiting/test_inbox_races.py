@@ -13,44 +13,44 @@ from symposia.tasks.runtime.runtime import Boundary
 
 
 @pytest.fixture
-def job(office):
+def job(installation):
     """A session in which the first to speak is a person; nothing has been delivered."""
-    return office.submit("round_robin", {"ann": "noop"}, people=["ben"], stop={"max_turns": 2})
+    return installation.submit("round_robin", {"ann": "noop"}, people=["ben"], stop={"max_turns": 2})
 
 
-def test_inbox_read_while_parking_keeps_the_question(office, job, monkeypatch):
+def test_inbox_read_while_parking_keeps_the_question(installation, job, monkeypatch):
     looks, park = [], ParkedTurnStore.park
 
     def park_while_somebody_looks(turns, *args, **more):
-        looks.append(office.client.inbox("ben"))
+        looks.append(installation.client.inbox("ben"))
         return park(turns, *args, **more)
 
     monkeypatch.setattr(ParkedTurnStore, "park", park_while_somebody_looks)
-    office.work()
+    installation.work()
     assert looks == [[]]
-    assert [question.turn_number for question in office.client.inbox("ben")] == [2]
+    assert [question.turn_number for question in installation.client.inbox("ben")] == [2]
     job.reply("ben", "here I am")
-    office.work()
+    installation.work()
     assert result_of(job).turns == 2
-    assert office.client.inbox("ben") == []
+    assert installation.client.inbox("ben") == []
 
 
-def test_late_parking_keeps_the_first_question(office, job):
-    office.deliver()
-    office.deliver()
-    (call,) = office.queue.waiting
+def test_late_parking_keeps_the_first_question(installation, job):
+    installation.deliver()
+    installation.deliver()
+    (call,) = installation.queue.waiting
     words = []
 
     def another_is_faster(boundary, session, number):
-        if boundary is Boundary.AFTER_BEGIN and office.queue.waiting:
-            office.runtime.store.client.delete(lock_key(session, "floor"))  # the lease has run out
-            words.append(office.deliver())
+        if boundary is Boundary.AFTER_BEGIN and installation.queue.waiting:
+            installation.runtime.store.client.delete(lock_key(session, "floor"))  # the lease has run out
+            words.append(installation.deliver())
 
-    office.queue.waiting.append(call)
-    office.runtime = dataclasses.replace(office.runtime, fault_hook=another_is_faster)
-    words.append(office.deliver())
+    installation.queue.waiting.append(call)
+    installation.runtime = dataclasses.replace(installation.runtime, fault_hook=another_is_faster)
+    words.append(installation.deliver())
     assert words == ["parked", "stale"]
-    assert [question.turn_number for question in office.client.inbox("ben")] == [2]
+    assert [question.turn_number for question in installation.client.inbox("ben")] == [2]
     job.reply("ben", "here I am")
-    office.work()
+    installation.work()
     assert result_of(job).turns == 2

@@ -11,67 +11,69 @@ def said(job):
     return [(message.speaker, message.content) for message in job.messages()]
 
 
-def test_broadcast_continues_while_a_person_answers(office):
-    job = office.submit("broadcast", {"ann": "noop", "cyd": "noop"}, people=["ben"])
-    office.work()
+def test_broadcast_continues_while_a_person_answers(installation):
+    job = installation.submit("broadcast", {"ann": "noop", "cyd": "noop"}, people=["ben"])
+    installation.work()
     assert sorted(said(job)) == [("ann", "ok"), ("cyd", "ok")]
     assert job.state().rounds == 0
     job.reply("ben", "I agree")
-    office.work()
+    installation.work()
     assert said(job)[-1] == ("ben", "I agree")
     assert result_of(job).rounds == 1
 
 
-def test_quorum_does_not_wait_for_a_person(office):
-    job = office.submit("broadcast", {"ann": "noop", "cyd": "noop"}, people=["ben"], options={"quorum": 2})
-    office.work()
+def test_quorum_does_not_wait_for_a_person(installation):
+    job = installation.submit(
+        "broadcast", {"ann": "noop", "cyd": "noop"}, people=["ben"], options={"quorum": 2}
+    )
+    installation.work()
     assert result_of(job).turns == 2
     assert job.pending() == ()
-    assert office.client.inbox() == []
+    assert installation.client.inbox() == []
 
 
-def test_stop_condition_does_not_wait_for_a_person(office):
-    job = office.submit(
+def test_stop_condition_does_not_wait_for_a_person(installation):
+    job = installation.submit(
         "broadcast",
         {"ann": "noop", "cyd": "noop"},
         people=["ben"],
         stop={"text": "ok"},
         options={"quorum": 3},
     )
-    office.work()
+    installation.work()
     assert result_of(job).collab.status == "completed"
 
 
-def test_person_in_a_swarm_takes_and_adds_items(office):
-    job = office.submit("swarm", {"ann": "noop"}, people=["ben"], options=ITEMS)
-    office.work()
+def test_person_in_a_swarm_takes_and_adds_items(installation):
+    job = installation.submit("swarm", {"ann": "noop"}, people=["ben"], options=ITEMS)
+    installation.work()
     (question,) = job.pending()
     assert question.question.text == "read it"
     assert said(job) == [("ann", "ok")]
     job.reply("ben", "There is a mistake.\nITEM ann: mend it")
-    office.work()
+    installation.work()
     assert said(job)[-1] == ("ann", "ok")
     assert result_of(job).reason == "board_empty"
 
 
-def test_two_people_answer_in_any_order(office):
-    job = office.submit("broadcast", {}, people=["ben", "cyd"])
-    office.work()
+def test_two_people_answer_in_any_order(installation):
+    job = installation.submit("broadcast", {}, people=["ben", "cyd"])
+    installation.work()
     assert [question.asked for question in job.pending()] == [("ben",), ("cyd",)]
     job.reply("cyd", "second, first")
     job.reply("ben", "first, second")
-    office.work()
+    installation.work()
     assert said(job) == [("cyd", "second, first"), ("ben", "first, second")]
     assert result_of(job).turns == 2
 
 
-def test_failure_policy_may_substitute_a_person(make_office):
-    office = make_office('[agents.broken]\nkind = "scripted"\nreplies = [{ fail = "no" }]\n')
+def test_failure_policy_may_substitute_a_person(make_installation):
+    installation = make_installation('[agents.broken]\nkind = "scripted"\nreplies = [{ fail = "no" }]\n')
     policy = {"attempts": 1, "then": "substitute", "substitute": "human"}
-    job = office.submit("round_robin", {"ann": "broken"}, policy=policy, stop={"max_turns": 1})
-    office.work()
+    job = installation.submit("round_robin", {"ann": "broken"}, policy=policy, stop={"max_turns": 1})
+    installation.work()
     (question,) = job.pending()
     assert (question.participant, question.asked) == ("ann", ("human",))
     job.reply("human", "I stand in")
-    office.work()
+    installation.work()
     assert said(job) == [("ann", "I stand in")]

@@ -13,7 +13,7 @@ from chaos.machinery.spawning import from_the_staying_thread
 from live import until
 from servers.killing import kill_server
 from servers.ports import own_port
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.client.embedded import EmbeddedServer
 from symposia.tasks.runtime.runtime import Boundary
 
@@ -25,14 +25,14 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
 
 
 @pytest.fixture
-def office(tmp_path: Path, server: EmbeddedServer) -> Iterator[InlineRuntime]:
-    office = InlineRuntime(tmp_path, server.url, lease_s=60)
-    yield office
-    office.close()
+def installation(tmp_path: Path, server: EmbeddedServer) -> Iterator[InlineInstallation]:
+    installation = InlineInstallation(tmp_path, server.url, lease_s=60)
+    yield installation
+    installation.close()
 
 
 def test_turn_is_parked_once_redis_is_back(
-    office: InlineRuntime, server: EmbeddedServer, caplog: pytest.LogCaptureFixture
+    installation: InlineInstallation, server: EmbeddedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     def lose_it(boundary: Boundary, _session_id: str, _number: int) -> None:
         if boundary is Boundary.SPEAKING:
@@ -42,15 +42,15 @@ def test_turn_is_parked_once_redis_is_back(
         until(lambda: "failed, retrying: " in caplog.text, what="the question waits")
         from_the_staying_thread(server.start)
 
-    job = office.submit("pair", {}, people=["zoe", "yan"])
-    assert office.deliver() == "advanced"
-    office.runtime = replace(office.runtime, fault_hook=lose_it)
+    job = installation.submit("pair", {}, people=["zoe", "yan"])
+    assert installation.deliver() == "advanced"
+    installation.runtime = replace(installation.runtime, fault_hook=lose_it)
     helper = threading.Thread(target=bring_it_back)
     helper.start()
-    assert office.deliver() == "parked"
+    assert installation.deliver() == "parked"
     helper.join()
 
     assert f"writing question of turn 1 of {job.id} failed, retrying" in caplog.text
     assert [(it.participant, it.turn_number) for it in job.pending()] == [("zoe", 1)]
-    assert [it.session_id for it in office.client.inbox("zoe")] == [job.id]
+    assert [it.session_id for it in installation.client.inbox("zoe")] == [job.id]
     assert job.state().records[1].grants == 1, "nobody was asked again"

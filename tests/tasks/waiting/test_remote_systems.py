@@ -15,7 +15,7 @@ from live import result_of, until
 from scaling import patient
 from servers.ports import own_port
 from servers.remote_system import SECRET, RemoteSystem, call, post
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from symposia.agents.remote.webhook import refusal
 from symposia.models.attachments import Attachment
 from symposia.workers.callbacks import CallbackServer, FailedAuthLimiter, Receiver
@@ -47,24 +47,24 @@ def system():
 
 
 @pytest.fixture
-def open_office(make_office, system, monkeypatch) -> Callable[..., InlineRuntime]:
+def open_installation(make_installation, system, monkeypatch) -> Callable[..., InlineInstallation]:
     monkeypatch.setenv("PARTNER_SECRET", SECRET)
     monkeypatch.setenv("STRANGER_SECRET", "whsec_c29tZWJvZHkgZWxzZQ==")
     monkeypatch.setattr("symposia.tasks.waiting.due_work.FIRST_RETRY_S", 0.01)
-    return functools.partial(make_office, REGISTRY.replace("{url}", system.url))
+    return functools.partial(make_installation, REGISTRY.replace("{url}", system.url))
 
 
 @pytest.fixture
-def office(open_office) -> InlineRuntime:
-    return open_office()
+def installation(open_installation) -> InlineInstallation:
+    return open_installation()
 
 
 @pytest.fixture
-def callbacks(office):
+def callbacks(installation):
     """The receiver, served on loopback; its URL."""
     port = own_port()
     loop = asyncio.new_event_loop()
-    receiver = Receiver(office.client, office.runtime.agents.registry)
+    receiver = Receiver(installation.client, installation.runtime.agents.registry)
 
     async def main():
         await CallbackServer(receiver, max_message_bytes=4_096).serve(host="127.0.0.1", port=port)
@@ -96,10 +96,10 @@ def _answers(url):
 
 
 @pytest.fixture
-def told(office, system):
+def told(installation, system):
     """A session whose remote system got its turn, and the webhook body."""
-    job = office.submit("pair", {"ann": "noop", "bot": "partner"})
-    office.work()
+    job = installation.submit("pair", {"ann": "noop", "bot": "partner"})
+    installation.work()
     (letter,) = system.letters
     return job, letter
 
@@ -143,10 +143,10 @@ def test_secrets_and_tokens_are_in_no_event(told):
     assert letter["reply_token"] not in seen
 
 
-def test_long_dialog_is_cut_at_its_start(office, system):
+def test_long_dialog_is_cut_at_its_start(installation, system):
     messages = [f"{number} " + "x" * 30_000 for number in range(20)]
-    job = office.submit("pair", {"bot": "partner", "ann": "noop"}, messages=messages)
-    office.work()
+    job = installation.submit("pair", {"bot": "partner", "ann": "noop"}, messages=messages)
+    installation.work()
     ((_, body),) = system.deliveries
     (letter,) = system.letters
     assert len(body) <= 262_144
@@ -154,11 +154,11 @@ def test_long_dialog_is_cut_at_its_start(office, system):
     job.cancel()
 
 
-def test_message_of_another_dialog_is_marked(office, system):
+def test_message_of_another_dialog_is_marked(installation, system):
     event = {"event_type": "dialog.message", "source": "x", "data": {"participant_id": "ann"}}
     earlier = {"role": "agent", "content": "Hello.", "event": event}
-    job = office.submit("pair", {"bot": "partner", "ann": "noop"}, messages=[earlier])
-    office.work()
+    job = installation.submit("pair", {"bot": "partner", "ann": "noop"}, messages=[earlier])
+    installation.work()
     (letter,) = system.letters
     assert letter["messages"] == [
         {"speaker": None, "role": "agent", "content": "Hello.", "former_speaker": "ann"}
@@ -166,20 +166,20 @@ def test_message_of_another_dialog_is_marked(office, system):
     job.cancel()
 
 
-def test_files_of_messages_are_named_in_the_letter(office, system):
+def test_files_of_messages_are_named_in_the_letter(installation, system):
     file = Attachment.of("a.txt", "text")
-    job = office.submit("pair", {"bot": "partner", "ann": "noop"}, attachments=[file])
-    office.work()
+    job = installation.submit("pair", {"bot": "partner", "ann": "noop"}, attachments=[file])
+    installation.work()
     (letter,) = system.letters
     assert letter["messages"][0]["attachments"] == [file.model_dump(mode="json")]
     job.cancel()
 
 
-def test_failed_delivery_is_retried_with_the_same_id(office, system):
+def test_failed_delivery_is_retried_with_the_same_id(installation, system):
     system.answers = [(500, {}), (503, {})]
-    job = office.submit("pair", {"ann": "noop", "bot": "partner"})
-    office.work()
-    office.sweep_until(job, lambda: len(system.deliveries) == 3)
+    job = installation.submit("pair", {"ann": "noop", "bot": "partner"})
+    installation.work()
+    installation.sweep_until(job, lambda: len(system.deliveries) == 3)
     assert len({headers["webhook-id"] for headers, _ in system.deliveries}) == 1
     assert len({body for _, body in system.deliveries}) == 1
     failed = notes(job, "webhook.failed")
@@ -192,52 +192,52 @@ def test_failed_delivery_is_retried_with_the_same_id(office, system):
     job.cancel()
 
 
-def test_failed_deliveries_fail_the_turn(office, system):
+def test_failed_deliveries_fail_the_turn(installation, system):
     system.answers = [(500, {})] * 3
-    job = office.submit(
+    job = installation.submit(
         "pair", {"ann": "noop", "bot": "partner"}, policy={"then": "substitute", "substitute": "noop"}
     )
-    office.work()
-    office.sweep_until(job, lambda: len(texts(job)) >= 2)
+    installation.work()
+    installation.sweep_until(job, lambda: len(texts(job)) >= 2)
     assert sum(letter["turn_number"] == 2 for letter in system.letters) == 3
     assert texts(job)[:2] == ["ok", "ok"]
     job.cancel()
 
 
-def test_a_refused_delivery_is_not_tried_again(office, system):
+def test_a_refused_delivery_is_not_tried_again(installation, system):
     system.answers = [(403, {})]
-    job = office.submit("pair", {"ann": "noop", "bot": "partner"})
-    office.work()
-    office.sweep_until(job, lambda: job.state().is_final)
+    job = installation.submit("pair", {"ann": "noop", "bot": "partner"})
+    installation.work()
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert result_of(job).detail == "bot: not delivered: 127.0.0.1 answered HTTP 403"
     assert len(system.deliveries) == 1
 
 
 @pytest.mark.long
-def test_delivery_of_a_dead_worker_is_repeated(open_office, system, monkeypatch):
-    office = open_office(lease_s=3)  # so long the next one leaves it to the first
+def test_delivery_of_a_dead_worker_is_repeated(open_installation, system, monkeypatch):
+    installation = open_installation(lease_s=3)  # so long the next one leaves it to the first
 
     def die(*_):
         raise SystemExit("killed")
 
     with monkeypatch.context() as patched:
         patched.setattr("symposia.agents.kinds.external.post_webhook", die)
-        job = office.submit("pair", {"ann": "noop", "bot": "partner"})
+        job = installation.submit("pair", {"ann": "noop", "bot": "partner"})
         with pytest.raises(SystemExit):
-            office.work()
+            installation.work()
     assert system.deliveries == []
     assert len(job.pending()) == 1
-    office.sweep_until(job, lambda: system.deliveries)
+    installation.sweep_until(job, lambda: system.deliveries)
     job.cancel()
 
 
-def test_delivery_to_loopback_needs_an_allowed_network(make_office, system, monkeypatch):
+def test_delivery_to_loopback_needs_an_allowed_network(make_installation, system, monkeypatch):
     monkeypatch.setenv("PARTNER_SECRET", SECRET)
     registry = REGISTRY.replace("{url}", system.url).replace('networks = ["127.0.0.0/8"]', "")
-    office = make_office(registry)
-    job = office.submit("pair", {"ann": "noop", "bot": "partner"})
-    office.work()
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation = make_installation(registry)
+    job = installation.submit("pair", {"ann": "noop", "bot": "partner"})
+    installation.work()
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert "127.0.0.1 resolves to 127.0.0.1, which is neither public" in result_of(job).detail
     assert system.deliveries == []
 
@@ -245,18 +245,18 @@ def test_delivery_to_loopback_needs_an_allowed_network(make_office, system, monk
 # -- callbacks ------------------------------------------------------------------------------
 
 
-def test_a_signed_callback_completes_the_turn(office, callbacks, told):
+def test_a_signed_callback_completes_the_turn(installation, callbacks, told):
     job, letter = told
     assert call(callbacks, letter, "APPROVED: looks right") == (200, {"status": "taken"})
-    office.work()
+    installation.work()
     result = result_of(job)
     assert (result.reason, texts(job)[-1]) == ("approved", "APPROVED: looks right")
 
 
-def test_answer_may_come_before_the_delivery_ends(office, system):
-    job = office.submit("pair", {"ann": "noop", "bot": "partner"})
+def test_answer_may_come_before_the_delivery_ends(installation, system):
+    job = installation.submit("pair", {"ann": "noop", "bot": "partner"})
     system.heard = lambda letter: job.reply("bot", "APPROVED: at once", token=letter["reply_token"])
-    office.work()
+    installation.work()
     assert result_of(job).reason == "approved"
     assert [event["participant_id"] for event in notes(job, "webhook.delivered")] == ["bot"]
 
@@ -281,7 +281,7 @@ def test_answer_may_come_before_the_delivery_ends(office, system):
         ({"more": "x"}, 400, "must be JSON with session_id, turn_number, participant, reply_token and text"),
     ],
 )
-def test_invalid_callback_is_refused_without_effect(office, callbacks, told, how, status, error):
+def test_invalid_callback_is_refused_without_effect(installation, callbacks, told, how, status, error):
     job, letter = told
     assert call(callbacks, letter, **{"text": "APPROVED:", **how}) == (status, {"error": error})
     assert len(job.pending()) == 1
@@ -289,29 +289,29 @@ def test_invalid_callback_is_refused_without_effect(office, callbacks, told, how
     assert call(callbacks, letter, "APPROVED: the right one")[0] == 200
 
 
-def test_a_replayed_callback_is_refused(office, callbacks, told):
+def test_a_replayed_callback_is_refused(installation, callbacks, told):
     job, letter = told
     fields = {name: letter[name] for name in ("session_id", "turn_number", "participant", "reply_token")}
     body = json.dumps({**fields, "text": "once more"}).encode()
     assert [post(callbacks, body)[0] for _ in range(2)] == [200, 409]
-    office.work()
+    installation.work()
     assert post(callbacks, body) == (409, {"error": "double"})
     assert texts(job).count("once more") == 1
     job.cancel()
 
 
-def test_a_callback_after_the_deadline_is_late(office, callbacks, system):
+def test_a_callback_after_the_deadline_is_late(installation, callbacks, system):
     bot = {"agent": "partner", "wait": {"deadline_s": 0.05}}
-    job = office.submit("round_robin", {"ann": "noop", "bot": bot}, stop={"max_turns": 2})
-    office.work()
+    job = installation.submit("round_robin", {"ann": "noop", "bot": bot}, stop={"max_turns": 2})
+    installation.work()
     (letter,) = system.letters
     until(lambda: job.state().now_ms / 1000 > job.pending()[0].until.timestamp())
     assert call(callbacks, letter, "too late") == (409, {"error": "late"})
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert call(callbacks, letter, "far too late") == (409, {"error": "ended"})
 
 
-def test_secret_of_another_system_is_refused(office, callbacks, told):
+def test_secret_of_another_system_is_refused(installation, callbacks, told):
     job, letter = told
     assert call(callbacks, letter, "mine now", secret="whsec_c29tZWJvZHkgZWxzZQ==") == (
         401,
@@ -320,20 +320,20 @@ def test_secret_of_another_system_is_refused(office, callbacks, told):
     job.cancel()
 
 
-def test_a_persons_turn_is_not_open_to_callbacks(office, callbacks):
-    job = office.submit("pair", {"ann": "noop"}, people=["ben"])
-    office.work()
+def test_a_persons_turn_is_not_open_to_callbacks(installation, callbacks):
+    job = installation.submit("pair", {"ann": "noop"}, people=["ben"])
+    installation.work()
     (question,) = job.pending()
     letter = question.model_dump(include={"session_id", "turn_number", "participant", "reply_token"})
     assert call(callbacks, letter, "I am Ben")[0] == 401
     job.cancel()
 
 
-def test_other_requests_get_a_one_line_error(callbacks, office):
+def test_other_requests_get_a_one_line_error(callbacks, installation):
     assert post(callbacks, b"not json")[0] == 400
     assert post(callbacks, b"[]")[0] == 400
     assert post(callbacks.replace("/replies", "/"), {})[0] == 404
-    assert office.client.jobs() == []
+    assert installation.client.jobs() == []
 
 
 def test_address_with_invalid_callbacks_is_blocked(callbacks, told, monkeypatch):
@@ -374,14 +374,14 @@ def _refuses(ask):
         return True
 
 
-def test_invalid_output_is_refused_and_the_question_stays_open(office, system, callbacks):
+def test_invalid_output_is_refused_and_the_question_stays_open(installation, system, callbacks):
     schema = {"type": "object", "required": ["count"]}
-    job = office.submit("round_robin", {"bot": "partner"}, stop={"max_turns": 1}, output=schema)
-    office.work()
+    job = installation.submit("round_robin", {"bot": "partner"}, stop={"max_turns": 1}, output=schema)
+    installation.work()
     (letter,) = system.letters
     assert letter["output_schema"] == schema
     status, said = call(callbacks, letter, "[]")
     assert (status, "is not of type 'object'" in str(said)) == (422, True)
     assert call(callbacks, letter, '{"count": 2}')[0] == 200
-    office.work()
+    installation.work()
     assert job.result(timeout=patient(5)).output == {"count": 2}

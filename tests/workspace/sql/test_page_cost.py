@@ -27,17 +27,17 @@ def pages(archive: Archive, messages: int) -> dict[str, Page]:
     room = TaskRoom(archive)
     large, *_ = (room.conversation(ANN, BEN) for _ in range(3))
     fill(archive, large, messages)
-    first = room.desk.conversation_list(BEN, limit=1).cursor
-    middle = room.desk.history(BEN, large.id, limit=100).cursor
-    room.desk.send(ANN, large.id, "Something new.")
+    first = room.workspace.conversation_list(BEN, limit=1).cursor
+    middle = room.workspace.history(BEN, large.id, limit=100).cursor
+    room.workspace.send(ANN, large.id, "Something new.")
     return {
-        "first": lambda: room.desk.conversation_list(BEN, limit=1),
-        "behind a cursor, while others say something": lambda: room.desk.conversation_list(
+        "first": lambda: room.workspace.conversation_list(BEN, limit=1),
+        "behind a cursor, while others say something": lambda: room.workspace.conversation_list(
             BEN, limit=1, cursor=first
         ),
-        "of history": lambda: room.desk.history(BEN, large.id),
-        "of history, behind a cursor": lambda: room.desk.history(BEN, large.id, cursor=middle),
-        "to read": lambda: room.desk.mark_read(BEN, large.id),
+        "of history": lambda: room.workspace.history(BEN, large.id),
+        "of history, behind a cursor": lambda: room.workspace.history(BEN, large.id, cursor=middle),
+        "to read": lambda: room.workspace.mark_read(BEN, large.id),
     }
 
 

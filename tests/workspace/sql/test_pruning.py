@@ -34,12 +34,12 @@ def rows(archive: Archive) -> list[int]:
 def test_ended_tasks_are_pruned_after_a_dry_run(room: TaskRoom, client: Redis) -> None:
     for _ in range(3):
         conversation = room.conversation(ANN, BEN)
-        room.desk.send(ANN, conversation.id, "Blue?")
-        room.desk.send(BEN, conversation.id, "Green.")
-        room.desk.task_close(CHAIR, conversation.task_id)
+        room.workspace.send(ANN, conversation.id, "Blue?")
+        room.workspace.send(BEN, conversation.id, "Green.")
+        room.workspace.task_close(CHAIR, conversation.task_id)
     room.verdict(lambda _request: False)
     with pytest.raises(TaskRejectedError):
-        room.desk.request_task(APP, ANN)
+        room.workspace.request_task(APP, ANN)
     ended_ms, before = room.clock.now_ms, rows(room.archive)
     assert prune(room.archive, client, before_ms=ended_ms) == Pruned()
     assert prune(room.archive, client, user="42") == Pruned()
@@ -49,25 +49,25 @@ def test_ended_tasks_are_pruned_after_a_dry_run(room: TaskRoom, client: Redis) -
     assert prune(room.archive, client, before_ms=ended_ms + 1) == expected
     assert rows(room.archive) == [0] * len(TABLES)
     with pytest.raises(NotAMember):
-        room.desk.history(ANN, conversation.id)
+        room.workspace.history(ANN, conversation.id)
 
 
 def test_open_and_later_tasks_are_kept(room: TaskRoom, client: Redis) -> None:
     closed, later = room.conversation(ANN), room.conversation(ANN)
     waiting = room.conversation(ANN)
-    room.desk.archive(CHAIR, waiting.id)
-    room.desk.task_close(CHAIR, closed.task_id)
+    room.workspace.archive(CHAIR, waiting.id)
+    room.workspace.task_close(CHAIR, closed.task_id)
     room.clock.now_ms += 1_000
-    room.desk.send(ANN, later.id, "I stay.")
-    room.desk.task_close(CHAIR, later.task_id)
+    room.workspace.send(ANN, later.id, "I stay.")
+    room.workspace.task_close(CHAIR, later.task_id)
     assert prune(room.archive, client, before_ms=room.clock.now_ms).tasks == 1
-    assert {it.id for it in room.desk.task_list(ANN).items} == {later.task_id, waiting.task_id}
+    assert {it.id for it in room.workspace.task_list(ANN).items} == {later.task_id, waiting.task_id}
     assert room.said(later) == ["I stay."]
 
 
 def test_more_tasks_than_one_batch_are_pruned(room: TaskRoom, client: Redis) -> None:
     for _ in range(5):
-        room.desk.task_close(CHAIR, room.task(BEN).id)
+        room.workspace.task_close(CHAIR, room.task(BEN).id)
     some = TaskPruner(room.archive.database).find(before_ms=room.clock.now_ms + 1, limit=2)
     rest = TaskPruner(room.archive.database).find(before_ms=room.clock.now_ms + 1, after_row=some[-1].task_id)
     assert (len(some), len(rest)) == (2, 3)

@@ -209,8 +209,8 @@ def test_reviewed_subfolder_is_part_of_the_path(github):
     assert places(pull) == [("services/shop/app.py", None, 2)]
     assert len(deliver(github, run).threads) == 1
     (result,) = github.sarifs[0]["sarif"]["runs"][0]["results"]
-    place = result["locations"][0]["physicalLocation"]["artifactLocation"]
-    assert place["uri"] == "services/shop/app.py"
+    artifact = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert artifact["uri"] == "services/shop/app.py"
 
 
 def test_roots_have_comments_and_a_status_of_their_own(github):

@@ -34,10 +34,10 @@ def host(request: pytest.FixtureRequest) -> Iterator[GitHub | GitLab]:
 
 
 def write_entry(host: GitHub | GitLab, folder: Path) -> Path:
-    kind, place = ("github", "repository") if isinstance(host, GitHub) else ("gitlab", "project")
+    kind, field = ("github", "repository") if isinstance(host, GitHub) else ("gitlab", "project")
     file = folder / "deliveries.toml"
     file.write_text(
-        f'[host]\nkind = "{kind}"\n{place} = "example/shop"\napi_url = "{host.url}"\n'
+        f'[host]\nkind = "{kind}"\n{field} = "example/shop"\napi_url = "{host.url}"\n'
         'token_env = "HOST_TOKEN"\nnetworks = ["127.0.0.0/8"]\n'
     )
     return file

@@ -45,7 +45,7 @@ def _differences(sql: sqlite3.Connection, evidence: Evidence) -> Iterator[str]:
     said = sql.execute(
         "SELECT at_ms, seq, content FROM message WHERE session = ? ORDER BY at_ms, seq", row[:1]
     )
-    if said.fetchall() != [(e.at_ms, e.place, e.says["content"]) for e in evidence.dialog]:
+    if said.fetchall() != [(e.at_ms, e.position, e.says["content"]) for e in evidence.dialog]:
         yield "the dialog is another one in the archive"
     events = "SELECT at_ms, seq, body FROM map_event WHERE session = ? ORDER BY at_ms, seq"
     if _read(sql, events, row[0]) != evidence.events:

@@ -30,7 +30,7 @@ class Entry:
     """One entry of a stream: its time in Redis, its position and its content."""
 
     at_ms: int
-    place: int
+    position: int
     says: dict[str, Any]
 
 
@@ -74,8 +74,8 @@ class Closing:
 def _entries(raw: Iterable[tuple[str, dict[str, str]]], field: str) -> list[Entry]:
     found = []
     for entry_id, fields in raw:
-        ms, _, place = entry_id.partition("-")
-        found.append(Entry(int(ms), int(place), json.loads(fields[field])))
+        ms, _, position = entry_id.partition("-")
+        found.append(Entry(int(ms), int(position), json.loads(fields[field])))
     return found
 
 

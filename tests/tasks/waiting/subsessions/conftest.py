@@ -1,4 +1,4 @@
-"""An office without a broker, whose agents file names sessions."""
+"""An installation without a broker, whose agents file names sessions."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
-from sessions.inline_runtime import InlineRuntime
+from sessions.inline_installation import InlineInstallation
 from sessions.panels import AGENTS, COUNTING, PANEL
 
 
 @pytest.fixture
-def make_office(tmp_path: Path, make_office: Callable[..., InlineRuntime]) -> Callable[..., InlineRuntime]:
-    """Makes offices with the session files of the agents file."""
+def make_installation(
+    tmp_path: Path, make_installation: Callable[..., InlineInstallation]
+) -> Callable[..., InlineInstallation]:
+    """Makes installations with the session files of the agents file."""
     (tmp_path / "panel.yaml").write_text(PANEL)
     (tmp_path / "counting.yaml").write_text(COUNTING)
 
-    def make(registry: str = AGENTS, **settings: Any) -> InlineRuntime:
-        return make_office(registry, **settings)
+    def make(registry: str = AGENTS, **settings: Any) -> InlineInstallation:
+        return make_installation(registry, **settings)
 
     return make

@@ -12,57 +12,57 @@ pytestmark = pytest.mark.leaves_keys
 
 
 @pytest.fixture
-def office(make_office):
-    """An office with a panel and an archive."""
-    return make_office(archive=True, archive_interval_s=0.1)
+def installation(make_installation):
+    """An installation with a panel and an archive."""
+    return make_installation(archive=True, archive_interval_s=0.1)
 
 
-def archive_all(office, *jobs):
+def archive_all(installation, *jobs):
     for job in jobs:
-        office.runtime.index.archive_soon(job.id)
-    office.runtime.ports.archiver.archive_due()
+        installation.runtime.index.archive_soon(job.id)
+    installation.runtime.ports.archiver.archive_due()
 
 
 @pytest.fixture
-def parked(office):
+def parked(installation):
     """A session, and its sub-session."""
-    job = office.submit("round_robin", {"panel": "panel"}, stop=MaxRounds(1), messages=["a draft"])
-    office.deliver()
-    office.deliver()
+    job = installation.submit("round_robin", {"panel": "panel"}, stop=MaxRounds(1), messages=["a draft"])
+    installation.deliver()
+    installation.deliver()
     (child,) = job.children()
     return job, child
 
 
-def test_result_of_an_expired_child_comes_from_the_archive(office, parked, monkeypatch):
+def test_result_of_an_expired_child_comes_from_the_archive(installation, parked, monkeypatch):
     job, child = parked
     with monkeypatch.context() as patched:  # its answer never arrives
         patched.setattr("symposia.tasks.waiting.subsessions.answers.answer_parent", lambda *_: False)
-        office.work()
-    archive_all(office, child)
-    client = office.runtime.store.client
+        installation.work()
+    archive_all(installation, child)
+    client = installation.runtime.store.client
     for key in client.scan_iter(f"symposia:{{{child.id}}}:*"):
         client.delete(key)
     client.hset(f"symposia:{{{job.id}}}:turns", "1", _due(client, job))
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert [it.content for it in job.messages()] == ["a draft", "heard too long"]
     assert job.state().usage.tokens == 350
 
 
-def test_lost_child_fails_its_turn_in_the_end(office, parked):
+def test_lost_child_fails_its_turn_in_the_end(installation, parked):
     job, child = parked
-    client = office.runtime.store.client
-    office.queue.waiting.clear()
+    client = installation.runtime.store.client
+    installation.queue.waiting.clear()
     for key in client.scan_iter(f"symposia:{{{child.id}}}:*"):
         client.delete(key)
 
     def ended():
         if not job.state().is_final:
             client.hset(f"symposia:{{{job.id}}}:turns", "1", _due(client, job))
-        office.runtime.index.set_due_by(job.id, 0)
-        office.sweep()
+        installation.runtime.index.set_due_by(job.id, 0)
+        installation.sweep()
         return job.state().is_final
 
-    office.sweep_until(job, ended)
+    installation.sweep_until(job, ended)
     assert "not found (lost or expired)" in job.state().detail
 
 
@@ -72,25 +72,25 @@ def _due(client, job):
     return json.dumps({**record, "wake_ms": 0})
 
 
-def test_restored_session_brings_its_sub_sessions_back(office, parked):
+def test_restored_session_brings_its_sub_sessions_back(installation, parked):
     job, child = parked
-    archive_all(office, job, child)
-    client = office.runtime.store.client
-    office.queue.waiting.clear()
+    archive_all(installation, job, child)
+    client = installation.runtime.store.client
+    installation.queue.waiting.clear()
     client.flushdb()
-    office.client.restore(job.id)
+    installation.client.restore(job.id)
     assert [it.session_id for it in job.descendants()] == [child.id]
-    office.work()
-    office.sweep_until(job, lambda: job.state().is_final)
+    installation.work()
+    installation.sweep_until(job, lambda: job.state().is_final)
     assert [it.content for it in job.messages()] == ["a draft", "heard too long"]
 
 
-def test_tree_of_an_archived_session_is_shown(office, parked):
+def test_tree_of_an_archived_session_is_shown(installation, parked):
     job, child = parked
-    office.work()
-    archive_all(office, job, child)
-    office.runtime.store.client.flushdb()
-    kept = office.client.get_job(job.id)
+    installation.work()
+    archive_all(installation, job, child)
+    installation.runtime.store.client.flushdb()
+    kept = installation.client.get_job(job.id)
     assert not kept.is_live
     assert [it.id for it in kept.children()] == [child.id]
     assert kept.children()[0].parent.session_id == job.id

@@ -37,11 +37,11 @@ def ask(text, call):
     return completion(tool=("panel", {"text": text}), call=call)
 
 
-def test_model_gets_the_answer_as_the_result_of_its_call(make_office, model):
-    office = make_office(AGENTS + MODEL.format(url=model.url))
+def test_model_gets_the_answer_as_the_result_of_its_call(make_installation, model):
+    installation = make_installation(AGENTS + MODEL.format(url=model.url))
     model.answers(ask("first draft", "c1"), ask("second draft", "c2"), completion("Done."))
-    job = office.submit("round_robin", {"editor": "editor"}, stop=MaxRounds(1) | TokenBudget(100_000))
-    office.work()
+    job = installation.submit("round_robin", {"editor": "editor"}, stop=MaxRounds(1) | TokenBudget(100_000))
+    installation.work()
     assert [it.content for it in job.messages()] == ["Done."]
     assert [next(iter(it.messages())).content for it in job.children()] == ["first draft", "second draft"]
     assert len(model.asked) == 3, "no finished request is repeated"
@@ -52,21 +52,21 @@ def test_model_gets_the_answer_as_the_result_of_its_call(make_office, model):
     assert own.tokens > 2 * 350
 
 
-def test_model_gets_the_title_and_purpose_of_a_session(make_office, model):
-    office = make_office(AGENTS + MODEL.format(url=model.url))
+def test_model_gets_the_title_and_purpose_of_a_session(make_installation, model):
+    installation = make_installation(AGENTS + MODEL.format(url=model.url))
     model.answers(completion("Nothing to ask."))
-    office.submit("round_robin", {"editor": "editor"}, stop=MaxRounds(1))
-    office.work()
+    installation.submit("round_robin", {"editor": "editor"}, stop=MaxRounds(1))
+    installation.work()
     told = {it["function"]["name"]: it["function"] for it in model.asked[0].body["tools"]}
     assert "A panel: judge the draft" in told["panel"]["description"]
     assert list(told["panel"]["parameters"]["properties"]) == ["text"]
 
 
-def test_model_gets_the_failure_of_a_session(make_office, model):
-    office = make_office(AGENTS + MODEL.format(url=model.url), max_subsessions=1)
+def test_model_gets_the_failure_of_a_session(make_installation, model):
+    installation = make_installation(AGENTS + MODEL.format(url=model.url), max_subsessions=1)
     model.answers(ask("one", "c1"), ask("two", "c2"), completion("Enough."))
-    job = office.submit("round_robin", {"editor": "editor"}, stop=MaxRounds(1))
-    office.work()
+    job = installation.submit("round_robin", {"editor": "editor"}, stop=MaxRounds(1))
+    installation.work()
     assert job.result().ok
     last = json.dumps(model.asked[2].body["messages"])
     assert "The session gave no answer" in last

@@ -22,13 +22,15 @@ from symposia.tasks.waiting.subsessions.opening import open_child
 from symposia.workers.tracing.session_tracing import DerivedIds, SessionTracing
 
 
-def outer(office, **how):
-    return office.submit("round_robin", {"ann": "ann", "panel": "panel"}, **{"stop": MaxRounds(1), **how})
+def outer(installation, **how):
+    return installation.submit(
+        "round_robin", {"ann": "ann", "panel": "panel"}, **{"stop": MaxRounds(1), **how}
+    )
 
 
-def test_last_message_of_a_session_is_the_turn(office):
-    job = outer(office)
-    office.work()
+def test_last_message_of_a_session_is_the_turn(installation):
+    job = outer(installation)
+    installation.work()
     assert job.result().ok
     assert [(it.speaker, it.content) for it in job.messages()] == [
         ("ann", "a draft"),
@@ -36,11 +38,11 @@ def test_last_message_of_a_session_is_the_turn(office):
     ]
 
 
-def test_no_worker_waits_for_a_sub_session(office):
-    job = outer(office)
-    office.deliver()  # plans the turn of ann
-    office.deliver()  # ann
-    office.deliver()  # panel
+def test_no_worker_waits_for_a_sub_session(installation):
+    job = outer(installation)
+    installation.deliver()  # plans the turn of ann
+    installation.deliver()  # ann
+    installation.deliver()  # panel
     (turn,) = job.state().open_turns()
     (child,) = job.children()
     assert (turn.status, turn.child) == ("parked", child.id)
@@ -48,47 +50,47 @@ def test_no_worker_waits_for_a_sub_session(office):
     assert job.pending() == (), "no person can answer for it"
 
 
-def test_worker_without_the_agent_opens_no_session(office):
-    job = outer(office)
+def test_worker_without_the_agent_opens_no_session(installation):
+    job = outer(installation)
     for _ in range(3):
-        office.deliver()
+        installation.deliver()
     (turn,) = job.state().open_turns()
     asked = read_question(facts_of(job), job.state(), turn.number)
     stranger = dataclasses.replace(
-        office.runtime, agents=dataclasses.replace(office.runtime.agents, registry=Registry())
+        installation.runtime, agents=dataclasses.replace(installation.runtime.agents, registry=Registry())
     )
     end = open_child(stranger, asked, asked.waiting.child)
     assert end.text == "parked: its session opens when a worker knows agent panel"
     assert job.state().records[turn.number].status == "parked"
 
 
-def test_session_waits_for_an_agent_that_no_worker_announces(office):
-    job, client = outer(office), office.runtime.store.client
+def test_session_waits_for_an_agent_that_no_worker_announces(installation):
+    job, client = outer(installation), installation.runtime.store.client
     presence = WorkerPresence(client)
     presence.announce("w@elsewhere", ["ann"])
-    office.queue.routes = WorkerRoutes(presence)
+    installation.queue.routes = WorkerRoutes(presence)
     for _ in range(3):
-        office.deliver()
+        installation.deliver()
     (turn,) = job.state().open_turns()
     assert (turn.status, list(job.children())) == ("parked", [])
     assert AwaitedAgents(client).count() == {"cat": 1}, "doctor shows it"
-    presence.announce("w@elsewhere", office.runtime.agents.registry.known())
+    presence.announce("w@elsewhere", installation.runtime.agents.registry.known())
     asked = read_question(facts_of(job), job.state(), turn.number)
-    open_child(office.runtime, asked, asked.waiting.child)
+    open_child(installation.runtime, asked, asked.waiting.child)
     assert len(job.children()) == 1
 
 
-def test_session_begins_with_what_its_participant_may_see(office):
-    job = outer(office)
-    office.work()
+def test_session_begins_with_what_its_participant_may_see(installation):
+    job = outer(installation)
+    installation.work()
     (child,) = job.children()
     first = next(iter(child.messages()))
     assert (first.content, first.speaker, first.former_speaker) == ("a draft", None, "ann")
 
 
-def test_child_inherits_what_its_parent_has(office):
-    job = outer(office, tenant="acme", stop=MaxRounds(1) | Deadline(600) | TokenBudget(1_000))
-    office.work()
+def test_child_inherits_what_its_parent_has(installation):
+    job = outer(installation, tenant="acme", stop=MaxRounds(1) | Deadline(600) | TokenBudget(1_000))
+    installation.work()
     (child,) = job.children()
     limits = child.spec.stop
     assert child.spec.tenant == "acme"
@@ -101,37 +103,37 @@ def test_child_inherits_what_its_parent_has(office):
     assert budget.tokens == 985, "what ann has left"
 
 
-def test_usage_of_a_session_is_that_of_its_turn(office):
-    job = outer(office, stop=MaxRounds(1) | TokenBudget(1_000))
-    office.work()
+def test_usage_of_a_session_is_that_of_its_turn(installation):
+    job = outer(installation, stop=MaxRounds(1) | TokenBudget(1_000))
+    installation.work()
     assert job.state().usage.tokens == 15 + 120 + 230
     assert job.usage()["panel"].tokens == 350
-    assert office.runtime.store.client.hget(f"symposia:{{{job.id}}}:session", "reserved_tokens") == "0"
+    assert installation.runtime.store.client.hget(f"symposia:{{{job.id}}}:session", "reserved_tokens") == "0"
 
 
-def test_budget_stays_reserved_while_a_session_runs(office):
-    job = outer(office, stop=MaxRounds(1) | TokenBudget(1_000))
+def test_budget_stays_reserved_while_a_session_runs(installation):
+    job = outer(installation, stop=MaxRounds(1) | TokenBudget(1_000))
     for _ in range(3):
-        office.deliver()
+        installation.deliver()
     (turn,) = job.state().open_turns()
     assert turn.reserved.tokens == 985
 
 
-def test_session_that_fails_fails_the_turn(office):
-    job = outer(office, policies={"panel": {"then": "skip"}})
+def test_session_that_fails_fails_the_turn(installation):
+    job = outer(installation, policies={"panel": {"then": "skip"}})
     for _ in range(3):
-        office.deliver()
+        installation.deliver()
     (child,) = job.children()
     child.cancel("bad weather")
-    office.work()
+    installation.work()
     assert job.result().ok
     events = [it for it in job.events() if it.event_type == "MAPTurnCompleted"]
     assert events[-1].payload["result"]["outcome"] == "skipped"
     assert "bad weather" in events[-1].payload["result"]["error"]
 
 
-def test_inline_session_needs_no_agents_file(make_office):
-    office = make_office("")
+def test_inline_session_needs_no_agents_file(make_installation):
+    installation = make_installation("")
     panel = {
         "title": "Inside",
         "purpose": "echo",
@@ -139,50 +141,54 @@ def test_inline_session_needs_no_agents_file(make_office):
         "participants": [{"participant_id": "echo"}],
         "stop": {"max_rounds": 1},
     }
-    job = office.submit("round_robin", {"panel": {"session": panel}}, stop=MaxRounds(1), messages=["hello"])
-    office.work()
+    job = installation.submit(
+        "round_robin", {"panel": {"session": panel}}, stop=MaxRounds(1), messages=["hello"]
+    )
+    installation.work()
     assert [it.content for it in job.messages()] == ["hello", "hello"]
 
 
-def test_session_file_travels_as_its_content(office, tmp_path, monkeypatch):
+def test_session_file_travels_as_its_content(installation, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    job = office.submit(
+    job = installation.submit(
         "round_robin", {"panel": {"session": "panel.yaml"}}, stop=MaxRounds(1), messages=["a text"]
     )
     (tmp_path / "panel.yaml").unlink()
-    office.work()
+    installation.work()
     assert job.result().ok
     assert job.spec.agents["panel"].session["title"] == "A panel"
 
 
-def test_sessions_nest_to_the_maximum_depth(make_office):
-    office = make_office("", max_subsession_depth=3)
-    job = office.submit("round_robin", {"x": {"session": nested(2)}}, stop=MaxRounds(1), messages=["deep"])
-    office.work()
+def test_sessions_nest_to_the_maximum_depth(make_installation):
+    installation = make_installation("", max_subsession_depth=3)
+    job = installation.submit(
+        "round_robin", {"x": {"session": nested(2)}}, stop=MaxRounds(1), messages=["deep"]
+    )
+    installation.work()
     assert [it.content for it in job.messages()] == ["deep", "deep"]
     assert len(job.descendants()) == 3
     with pytest.raises(ValueError, match="nested too deep"):
-        office.submit("round_robin", {"x": {"session": nested(3)}}, stop=MaxRounds(1))
+        installation.submit("round_robin", {"x": {"session": nested(3)}}, stop=MaxRounds(1))
 
 
-def test_trace_of_a_child_links_to_the_turn_it_answers(office):
+def test_trace_of_a_child_links_to_the_turn_it_answers(installation):
     ids = DerivedIds()
     tracing = SessionTracing(TracerProvider(id_generator=ids, shutdown_on_exit=False), ids, MeterProvider())
-    office.runtime = dataclasses.replace(
-        office.runtime, ports=dataclasses.replace(office.runtime.ports, tracing=tracing)
+    installation.runtime = dataclasses.replace(
+        installation.runtime, ports=dataclasses.replace(installation.runtime.ports, tracing=tracing)
     )
-    job = outer(office)
-    office.work()
+    job = outer(installation)
+    installation.work()
     (child,) = job.children()
     assert child.spec.submitted_in == f"00-{trace_id(job.id)}-{attempt_span_id(job.id, 2, 1)}-01"
 
 
-def test_async_jobs_have_children(office):
-    job = outer(office)
-    office.work()
+def test_async_jobs_have_children(installation):
+    job = outer(installation)
+    installation.work()
 
     async def main():
-        async with AsyncClient(office.settings) as client:
+        async with AsyncClient(installation.settings) as client:
             found = await client.get_job(job.id)
             (child,) = await found.children()
             assert child.parent.session_id == job.id
@@ -205,7 +211,7 @@ def nested(levels: int) -> dict[str, object]:
     }
 
 
-def test_substitute_that_is_a_session_is_opened_as_another_one(office):
+def test_substitute_that_is_a_session_is_opened_as_another_one(installation):
     person = {"agent": "human", "wait": {"deadline_s": 0.2, "then": "cancel"}}
     silent = {
         "title": "A silent panel",
@@ -217,10 +223,10 @@ def test_substitute_that_is_a_session_is_opened_as_another_one(office):
     }
     policy = {"attempts": 1, "then": "substitute", "substitute": "panel"}
     agents = {"ann": "ann", "silent": {"session": silent}}
-    job = office.submit("round_robin", agents, stop=MaxRounds(1), policy=policy)
-    office.work()
+    job = installation.submit("round_robin", agents, stop=MaxRounds(1), policy=policy)
+    installation.work()
     (first,) = job.children()
-    office.sweep_until(first, lambda: job.state().is_final)
+    installation.sweep_until(first, lambda: job.state().is_final)
     assert [it.state().reason for it in job.children()] == ["no_answer", "max_rounds"]
     assert job.result().ok
     assert [it.content for it in job.messages()] == ["a draft", "heard too long"]

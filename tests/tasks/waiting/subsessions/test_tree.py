@@ -33,10 +33,10 @@ MIDDLE = {
 
 
 @pytest.fixture
-def tree(office):
+def tree(installation):
     """A session whose turn waits for a session, which waits for a session, which waits for a person."""
-    job = office.submit("round_robin", {"middle": {"session": MIDDLE}}, stop=MaxRounds(1))
-    office.work()
+    job = installation.submit("round_robin", {"middle": {"session": MIDDLE}}, stop=MaxRounds(1))
+    installation.work()
     (middle,) = job.children()
     (inside,) = middle.children()
     return job, middle, inside
@@ -46,20 +46,20 @@ def statuses(*jobs):
     return [job.status().value for job in jobs]
 
 
-def test_cancelled_root_leaves_nothing_running(office, tree):
+def test_cancelled_root_leaves_nothing_running(installation, tree):
     tree[0].cancel()
     assert statuses(*tree) == ["cancelled"] * 3
-    office.sweep()
-    assert office.runtime.index.unfinished() == 0
+    installation.sweep()
+    assert installation.runtime.index.unfinished() == 0
 
 
-def test_suspension_and_resumption_reach_down(office, tree):
+def test_suspension_and_resumption_reach_down(installation, tree):
     tree[0].suspend()
     assert statuses(*tree) == ["suspended"] * 3
     tree[0].resume()
     assert statuses(*tree) == ["active"] * 3
     tree[2].reply("ben", "done")
-    office.work()
+    installation.work()
     assert statuses(*tree) == ["completed"] * 3
     assert [it.content for it in tree[0].messages()] == ["done"]
 
@@ -71,27 +71,30 @@ def test_child_that_was_suspended_by_itself_stays_suspended(tree):
     assert statuses(*tree) == ["active", "suspended", "suspended"]
 
 
-def test_sweep_finishes_a_cancel_that_was_interrupted(office, tree):
-    store = office.runtime.store
+def test_sweep_finishes_a_cancel_that_was_interrupted(installation, tree):
+    store = installation.runtime.store
     store.cancel(tree[0].id, reason="test", retention_ms=60_000)
-    office.sweep_until(tree[0], lambda: statuses(*tree) == ["cancelled"] * 3)
+    installation.sweep_until(tree[0], lambda: statuses(*tree) == ["cancelled"] * 3)
 
 
 @pytest.mark.parametrize("verb", ["cancel", "suspend"])
-def test_child_of_a_newer_version_is_left_to_a_newer_worker(office, tree, verb):
-    redis, key = office.runtime.store.client, session_key(tree[1].id, "session")
+def test_child_of_a_newer_version_is_left_to_a_newer_worker(installation, tree, verb):
+    redis, key = installation.runtime.store.client, session_key(tree[1].id, "session")
     redis.hset(key, "format", FORMATS["session"] + 1)
     before = redis.hgetall(key)
     getattr(tree[0], verb)()
     wanted = {"cancel": "cancelled", "suspend": "suspended"}[verb]
     assert (statuses(tree[0]), redis.hgetall(key)) == ([wanted], before)
     redis.hset(key, "format", FORMATS["session"])  # as a newer worker reads it
-    office.sweep_until(tree[1], lambda: statuses(*tree[1:]) == [wanted] * 2)
+    installation.sweep_until(tree[1], lambda: statuses(*tree[1:]) == [wanted] * 2)
 
 
 @pytest.mark.parametrize("verb", ["cancel", "suspend", "resume"])
-def test_child_follows_its_parent_without_it(office, tree, verb):
-    store, wanted = office.runtime.store, {"cancel": "cancelled", "suspend": "suspended", "resume": "active"}
+def test_child_follows_its_parent_without_it(installation, tree, verb):
+    store, wanted = (
+        installation.runtime.store,
+        {"cancel": "cancelled", "suspend": "suspended", "resume": "active"},
+    )
     if verb == "resume":
         tree[1].suspend()
         tree[1].resume()
@@ -102,23 +105,23 @@ def test_child_follows_its_parent_without_it(office, tree, verb):
     else:
         store.cancel(tree[0].id, reason="test", retention_ms=60_000)
         store.client.zrem(DUE, tree[0].id)  # its own sweep never happens
-    office.sweep_until(tree[1], lambda: statuses(*tree[1:]) == [wanted[verb]] * 2)
+    installation.sweep_until(tree[1], lambda: statuses(*tree[1:]) == [wanted[verb]] * 2)
 
 
-def test_end_of_a_child_that_was_not_reported_is_found(office, tree):
-    office.runtime.store.cancel(tree[1].id, reason="test", retention_ms=60_000)
-    office.sweep_until(tree[1], lambda: tree[0].status() is CollabStatus.CANCELLED)
+def test_end_of_a_child_that_was_not_reported_is_found(installation, tree):
+    installation.runtime.store.cancel(tree[1].id, reason="test", retention_ms=60_000)
+    installation.sweep_until(tree[1], lambda: tree[0].status() is CollabStatus.CANCELLED)
     assert "test" in tree[0].state().detail
 
 
-def test_dropped_turn_cancels_its_child(office):
-    job = office.submit(
+def test_dropped_turn_cancels_its_child(installation):
+    job = installation.submit(
         "broadcast",
         {"slow": {"session": INSIDE}, "ann": "ann"},
         stop=MaxRounds(1),
         options={"quorum": 1},
     )
-    office.work()
+    installation.work()
     assert job.result().ok
     (child,) = job.children()
     assert (child.status().value, child.state().reason) == ("cancelled", "parent_ended")
@@ -139,9 +142,9 @@ class Killed(BaseException):
         Boundary.BEFORE_ANSWER,
     ],
 )
-def test_killed_worker_opens_and_answers_once(make_office, boundary):
-    office = make_office(lease_s=1)
-    job = office.submit("round_robin", {"panel": "panel"}, stop=MaxRounds(1), messages=["a draft"])
+def test_killed_worker_opens_and_answers_once(make_installation, boundary):
+    installation = make_installation(lease_s=1)
+    job = installation.submit("round_robin", {"panel": "panel"}, stop=MaxRounds(1), messages=["a draft"])
     kills = []
 
     def kill(reached, _session, _turn):
@@ -149,20 +152,20 @@ def test_killed_worker_opens_and_answers_once(make_office, boundary):
             kills.append(reached)
             raise Killed
 
-    office.runtime = dataclasses.replace(office.runtime, fault_hook=kill)
+    installation.runtime = dataclasses.replace(installation.runtime, fault_hook=kill)
     try:
-        office.work()
+        installation.work()
     except Killed:
-        office.queue.waiting.clear()
+        installation.queue.waiting.clear()
     assert kills
 
     def ended():
         for it in (job, *job.children()):
-            office.runtime.index.set_due_by(it.id, 0)
-        office.sweep()
+            installation.runtime.index.set_due_by(it.id, 0)
+        installation.sweep()
         return job.state().is_final
 
-    office.sweep_until(job, ended)
+    installation.sweep_until(job, ended)
     assert [it.content for it in job.messages()] == ["a draft", "heard too long"]
     (child,) = job.children()
     assert child.result().turns == 2

@@ -23,14 +23,14 @@ from symposia.tasks.runtime.runtime import Runtime
 
 
 @dataclass
-class ByHand:
+class Stepper:
     """A client and a runtime on one server."""
 
     client: Client
     runtime: Runtime
 
     @classmethod
-    def on(cls, redis_url: str, folder: Path) -> ByHand:
+    def on(cls, redis_url: str, folder: Path) -> Stepper:
         (folder / "agents.toml").write_text(REGISTRY)
         settings = load_settings(redis_url=redis_url, agents_file=folder / "agents.toml", data_dir=folder)
         app = Celery(broker=redis_url, set_as_current=False)

@@ -46,7 +46,7 @@ request_timeout_s = 60
 
 
 @dataclass
-class Place:
+class Dashboard:
     """Where sessions run, and the Flower that shows them."""
 
     folder: Path

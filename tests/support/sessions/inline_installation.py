@@ -43,7 +43,7 @@ class Queue(TaskGraph):
         self.waiting.append(session_id)
 
 
-class InlineRuntime:
+class InlineInstallation:
     """One worker and one client, in this process."""
 
     def __init__(self, folder: Path, redis_url: str, registry: str = "", **settings: Any) -> None:

@@ -53,7 +53,7 @@ JOBS = {"schedule": "job.yaml", "tick": "tick.yaml"}
 
 
 @dataclass
-class UpgradeStage:
+class UpgradeInstallation:
     """One installation. Paths in its sessions are relative to its folder, where its processes run.
 
     `code`, of a process: folder with the code of some version; None: that of today.
@@ -149,21 +149,21 @@ class UpgradeStage:
 
 
 @contextmanager
-def upgrade_stage(folder: Path, redis_url: str) -> Iterator[UpgradeStage]:
+def upgrade_installation(folder: Path, redis_url: str) -> Iterator[UpgradeInstallation]:
     """Yield an installation with its files and a model, and end its processes."""
     with PayingModel() as model:
-        stage = UpgradeStage(folder, redis_url, model.url)
-        stage.write_files()
-        with stage.stack:
-            yield stage
+        installation = UpgradeInstallation(folder, redis_url, model.url)
+        installation.write_files()
+        with installation.stack:
+            yield installation
 
 
 @contextmanager
-def empty_stage(folder: Path) -> Iterator[UpgradeStage]:
+def empty_installation(folder: Path) -> Iterator[UpgradeInstallation]:
     """Yield an installation with a server of its own, and nothing in it."""
-    (installation := folder / "installation").mkdir()
+    (installation_folder := folder / "installation").mkdir()
     with (
         EmbeddedServer(folder, durable=False, bound=True) as server,
-        upgrade_stage(installation, server.url) as stage,
+        upgrade_installation(installation_folder, server.url) as installation,
     ):
-        yield stage
+        yield installation
