@@ -30,7 +30,7 @@ from .execution.threads import DaemonThreadPool
 from .kinds.python import PythonAgent
 from .tables import CallablePath, EntryBase
 
-_MOST_CHARS = 10_000_000
+_MAX_CHARS = 10_000_000
 
 
 def _pattern(pattern: str) -> str:
@@ -87,8 +87,8 @@ class LengthGuard(GuardBase):
     """Limits of the number of characters."""
 
     kind: Literal["length"]
-    min_chars: int = Field(default=0, ge=0, le=_MOST_CHARS)
-    max_chars: int | None = Field(default=None, ge=1, le=_MOST_CHARS)
+    min_chars: int = Field(default=0, ge=0, le=_MAX_CHARS)
+    max_chars: int | None = Field(default=None, ge=1, le=_MAX_CHARS)
 
     @model_validator(mode="after")
     def _check_limits(self) -> Self:

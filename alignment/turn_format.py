@@ -18,7 +18,7 @@ from ..models.turns.turn import TurnContext, TurnOutcome
 log = logging.getLogger(__name__)
 
 #: Maximum characters of a faulty answer repeated to its agent.
-_MOST_SHOWN = 20_000
+_MAX_SHOWN = 20_000
 _SCORES = """\
 
 The judge of the session gives each expert four scores, in a table with the columns of the scoreboard above.
@@ -57,7 +57,7 @@ def correct_outcome(
     findings = check_turn_form(texts) if outcome.question is None else ()
     if not findings or not has_budget_to_ask_again(context, outcome):
         return outcome
-    written = "\n\n".join(texts)[:_MOST_SHOWN]
+    written = "\n\n".join(texts)[:_MAX_SHOWN]
     instruction = f"{context.instruction}\n\n{format_corrections(findings)}\n\nYour answer was:\n\n{written}"
     try:
         again = ask(context.model_copy(update={"instruction": instruction}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..models.alignment.marks import LONGEST_LABEL, MAX_MARKS, MOST_SCORED, Scores, TurnMark, TurnMarks
+from ..models.alignment.marks import MAX_LABEL, MAX_MARKS, MAX_SCORED, Scores, TurnMark, TurnMarks
 from ..models.alignment.vocabulary import CONVERGE_MOVE, DIMENSIONS
 from .document import ContentRule, LintFinding, lint, parse, parse_markers, scan, scoreboards
 from .document.findings import FormRule
@@ -47,7 +47,7 @@ def read_turn_marks(texts: Sequence[str], *, scores: Mapping[str, Scores] | None
         TurnMark(
             kind=marker.type.value,
             refs=tuple(map(str, marker.refs))[:100],
-            label=marker.label[:LONGEST_LABEL].strip(),
+            label=marker.label[:MAX_LABEL].strip(),
         )
         for marker in parse_markers(text)[:MAX_MARKS]
     ]
@@ -83,7 +83,7 @@ def _scores(text: str) -> dict[str, Scores]:
     scores_by_name: dict[str, Scores] = {}
     for board in scoreboards(parse(f"## Scores\n\n{text}")):
         for row in board.rows:
-            scores = [score for score in row.scores if isinstance(score, int) and 0 <= score <= MOST_SCORED]
+            scores = [score for score in row.scores if isinstance(score, int) and 0 <= score <= MAX_SCORED]
             if len(scores) == len(fields):
                 scores_by_name[row.name.casefold()] = Scores(**dict(zip(fields, scores, strict=True)))
     return scores_by_name

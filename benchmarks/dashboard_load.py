@@ -25,9 +25,9 @@ RATE = 10
 #: Tabs of a browser with many tabs.
 TABS = 12
 #: Maximum share of a core that Flower should use.
-MOST_CORES = 0.5
+MAX_CORES = 0.5
 #: Maximum delay of a stream, in milliseconds (95th percentile).
-MOST_DELAY_MS = 100
+MAX_DELAY_MS = 100
 MARKDOWN = """## A finding
 
 Some *text* with **words**, `code` and a [link](https://example.org/page).
@@ -104,17 +104,15 @@ async def measure_updates(
     polling = [tab for tab in load.tabs if tab.polls]
     assert len(polling) == max(0, TABS - 3) * options.browsers, len(polling)
     print(f"{len(changed) / took:.1f} changes a second, a message a second in {len(load.sessions)} sessions:")
-    report_pages("streams of the list", streams, len(changed), most_p95_ms=MOST_DELAY_MS)
-    report_pages(
-        "polling pages of the list", polling, len(changed), most_p95_ms=POLL_S * 1000 + MOST_DELAY_MS
-    )
-    report_pages("streams of a session", load.sessions, written, most_p95_ms=MOST_DELAY_MS)
+    report_pages("streams of the list", streams, len(changed), most_p95_ms=MAX_DELAY_MS)
+    report_pages("polling pages of the list", polling, len(changed), most_p95_ms=POLL_S * 1000 + MAX_DELAY_MS)
+    report_pages("streams of a session", load.sessions, written, most_p95_ms=MAX_DELAY_MS)
     report_times(
         "page of a session with its data", [ms for visitor in load.visitors for ms in visitor.took_ms]
     )
     busy = (spent.user + spent.system - cpu.user - cpu.system) / took
     print(
-        f"Flower used {busy:.2f} cores{within(busy, MOST_CORES)} and {flower.memory_info().rss / 2**20:.0f} MiB "
+        f"Flower used {busy:.2f} cores{within(busy, MAX_CORES)} and {flower.memory_info().rss / 2**20:.0f} MiB "
         f"({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})"
     )
 

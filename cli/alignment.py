@@ -95,7 +95,7 @@ def _summary_lines(name: str, document: AlignmentDialogue) -> Iterator[str]:
 
 
 #: Maximum number of lines that a combined finding names.
-_MOST_LINES = 5
+_MAX_LINES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +167,8 @@ def finding_lines(file: str, findings: Sequence[LintFinding]) -> Iterator[tuple[
         groups.setdefault(key, []).append(finding)
     for group in groups.values():
         first, lines = group[0], list(dict.fromkeys(str(finding.line) for finding in group))
-        more = ", ..." if len(lines) > _MOST_LINES else ""
-        times = f" ({len(group)} times: lines {', '.join(lines[:_MOST_LINES])}{more})"
+        more = ", ..." if len(lines) > _MAX_LINES else ""
+        times = f" ({len(group)} times: lines {', '.join(lines[:_MAX_LINES])}{more})"
         where = f"{file}:{first.line}:{first.column}"
         text = f"{where}: {first.severity.value}: {first.message} [{first.code.value}]"
         yield text + (times if len(group) > 1 else ""), first.fix_hint or ""

@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 
-from ..models.attachments import DEFAULT_BYTES, MOST_BYTES
+from ..models.attachments import DEFAULT_BYTES, MAX_BYTES
 from ..models.errors import InvalidInput, invalid_input
 from ..models.sessions.subsession_limits import DEEPEST, MAX_DEPTH, MAX_SUBSESSIONS
 from ..models.text.durations import Duration, WholeDuration
@@ -136,7 +136,7 @@ class Settings(BaseModel):
     max_attachment_bytes: int = Field(
         default=DEFAULT_BYTES,
         ge=1_024,
-        le=MOST_BYTES,
+        le=MAX_BYTES,
         description="Maximum size of an [attachment](attachments.md) in bytes.",
     )
     max_turns: int = Field(

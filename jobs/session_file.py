@@ -28,7 +28,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from ..models.attachments import ATTACHMENTS, MOST_PER_MESSAGE, Attachment, read_given
+from ..models.attachments import ATTACHMENTS, MAX_PER_MESSAGE, Attachment, read_given
 from ..models.errors import InvalidInput, InvalidSessionFile
 from ..models.sessions.input_texts import fill_inputs
 from ..models.sessions.inputs import FIELD, SessionInput, read_inputs
@@ -204,7 +204,7 @@ def _read_attachments(paths: object, folder: Path, roots: Sequence[Path]) -> tup
         locate(folder, path, field=f"{ATTACHMENTS}[{at}]", roots=roots) for at, path in enumerate(paths)
     ]
     read: list[Attachment] = []
-    for path, file in islice(zip(paths, located, strict=True), MOST_PER_MESSAGE + 1):
+    for path, file in islice(zip(paths, located, strict=True), MAX_PER_MESSAGE + 1):
         try:
             read += read_given([file])
         except InvalidInput as error:

@@ -24,13 +24,13 @@ from .errors import AttachmentUnavailable, InvalidInput, invalid_input
 #: Default of the maximum bytes of one attachment.
 DEFAULT_BYTES = 8_388_608
 #: Maximum bytes of one attachment, also if the settings allow more, and of all attachments of a session.
-MOST_BYTES = 67_108_864
+MAX_BYTES = 67_108_864
 #: Maximum number of attachments of one message.
-MOST_PER_MESSAGE = 20
+MAX_PER_MESSAGE = 20
 #: Maximum number of different attachments of one session.
 MAX_PER_SESSION = 200
 #: Rule for a session that has no room for another attachment.
-FULL = f"must be at most {MAX_PER_SESSION} attachments and {MOST_BYTES} bytes in one session"
+FULL = f"must be at most {MAX_PER_SESSION} attachments and {MAX_BYTES} bytes in one session"
 
 
 class AttachmentReader(Protocol):
@@ -135,7 +135,7 @@ class Attachment(BaseModel):
     name: Annotated[str, AfterValidator(check_name)]
     media_type: Annotated[str, AfterValidator(check_media_type)] = UNKNOWN_TYPE
     #: Bytes.
-    size: int = Field(ge=1, le=MOST_BYTES)
+    size: int = Field(ge=1, le=MAX_BYTES)
     sha256: Annotated[str, AfterValidator(_check_digest)]
     #: The bytes, on their way into a session; never written with a message.
     data: bytes | None = Field(default=None, exclude=True, repr=False)
@@ -168,7 +168,7 @@ class Attachment(BaseModel):
             raise InvalidInput("data", type(data).__name__, "must be bytes or text")
         if not isinstance(name, str):
             raise InvalidInput("name", name, "must be text")
-        _check_size(name, len(content), MOST_BYTES)
+        _check_size(name, len(content), MAX_BYTES)
         kind = guess_media_type(name) if media_type is None else media_type
         digest = sha256(content).hexdigest()
         try:
@@ -177,7 +177,7 @@ class Attachment(BaseModel):
             raise invalid_input(error) from None
 
     @classmethod
-    def read(cls, path: Path, *, media_type: str | None = None, max_bytes: int = MOST_BYTES) -> Self:
+    def read(cls, path: Path, *, media_type: str | None = None, max_bytes: int = MAX_BYTES) -> Self:
         """Return a file of this machine as an attachment with its data.
 
         Args:
@@ -261,7 +261,7 @@ def _references(entries: Iterable[Any]) -> Iterable[Attachment]:
 
 
 def read_given(
-    given: Iterable[Path | Attachment] | None, *, max_bytes: int = MOST_BYTES
+    given: Iterable[Path | Attachment] | None, *, max_bytes: int = MAX_BYTES
 ) -> tuple[Attachment, ...]:
     """Return attachments with their data, from files and values of this process.
 
@@ -274,12 +274,12 @@ def read_given(
         raise InvalidInput(ATTACHMENTS, given, "must be a list")
     attachments: list[Attachment] = []
     contents: dict[str, bytes] = {}
-    for index, entry in enumerate(islice(given, MOST_PER_MESSAGE + 1)):
+    for index, entry in enumerate(islice(given, MAX_PER_MESSAGE + 1)):
         read = _read(entry, f"{ATTACHMENTS}[{index}]", max_bytes=max_bytes)
         assert read.data is not None  # noqa: S101 - `_read` returns data
         data = contents.setdefault(read.sha256, read.data)  # the same content is in memory once
         attachments.append(read.model_copy(update={"data": data}))
-        if sum(map(len, contents.values())) > MOST_BYTES:  # refused below: read no more
+        if sum(map(len, contents.values())) > MAX_BYTES:  # refused below: read no more
             break
     check_attachments(attachments, max_bytes=max_bytes)
     return tuple(attachments)
@@ -302,13 +302,13 @@ def check_attachments(attachments: Sequence[Attachment], *, max_bytes: int) -> N
     Raises:
         InvalidInput: One is too large, or there are too many.
     """
-    if len(attachments) > MOST_PER_MESSAGE:
-        rule = f"must be at most {MOST_PER_MESSAGE} for one message"
+    if len(attachments) > MAX_PER_MESSAGE:
+        rule = f"must be at most {MAX_PER_MESSAGE} for one message"
         raise InvalidInput(ATTACHMENTS, len(attachments), rule)
     for attachment in attachments:
         if attachment.size > max_bytes:
             rule = f"must be at most {max_bytes} bytes, and has {attachment.size} bytes"
             raise InvalidInput(ATTACHMENTS, attachment.name, rule)
     total = sum({attachment.sha256: attachment.size for attachment in attachments}.values())
-    if total > MOST_BYTES:
-        raise InvalidInput(ATTACHMENTS, total, f"must be at most {MOST_BYTES} bytes together")
+    if total > MAX_BYTES:
+        raise InvalidInput(ATTACHMENTS, total, f"must be at most {MAX_BYTES} bytes together")

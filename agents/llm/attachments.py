@@ -17,9 +17,9 @@ from ...models.turns.turn import TurnContext
 
 #: Maximum bytes of the text files that follow one message as text. It depends on nothing but the message, so that the
 #: summary of a dialog finds it again.
-MOST_TEXT_BYTES = 32_768
+MAX_TEXT_BYTES = 32_768
 #: Maximum bytes of the files in one request.
-MOST_REQUEST_BYTES = 16_777_216
+MAX_REQUEST_BYTES = 16_777_216
 #: Media types besides `text/...` that are text.
 _TEXT_TYPES = frozenset(f"application/{subtype}" for subtype in ("json", "jsonl", "toml", "yaml", "xml"))
 
@@ -32,7 +32,7 @@ def takes(patterns: Sequence[str], media_type: str) -> bool:
 def is_text(attachment: Attachment) -> bool:
     """Return whether an attachment is small enough and of a type to be shown as text."""
     is_of_type = attachment.media_type.startswith("text/") or attachment.media_type in _TEXT_TYPES
-    return is_of_type and attachment.size <= MOST_TEXT_BYTES
+    return is_of_type and attachment.size <= MAX_TEXT_BYTES
 
 
 async def name_attachments(turn: TurnContext) -> TurnContext:
@@ -44,7 +44,7 @@ async def name_attachments(turn: TurnContext) -> TurnContext:
 
 
 async def _with_files(message: Message) -> Message:
-    left, lines = MOST_TEXT_BYTES, [message.content]
+    left, lines = MAX_TEXT_BYTES, [message.content]
     for attachment in message.attachments:
         lines.append(attachment.line)
         if is_text(attachment) and attachment.size <= left and (text := await _text(attachment)) is not None:
@@ -70,7 +70,7 @@ async def files_for_model(
         accepted: The media types that each model takes.
     """
     chosen: dict[str, Attachment] = {}
-    left = MOST_REQUEST_BYTES
+    left = MAX_REQUEST_BYTES
     for attachment in (file for message in reversed(messages) for file in reversed(message.attachments)):
         fits = attachment.sha256 not in chosen and attachment.size <= left and not is_text(attachment)
         if fits and accepted and all(takes(patterns, attachment.media_type) for patterns in accepted):

@@ -25,9 +25,9 @@ from pydantic_ai.exceptions import (
 from ...models.errors import AgentError, AgentFailed
 from ..execution.failures import scrub_text, to_agent_error
 
-#: Seconds of the first pause; each further pause is twice as long, up to `LONGEST_PAUSE_S`.
+#: Seconds of the first pause; each further pause is twice as long, up to `MAX_PAUSE_S`.
 FIRST_PAUSE_S = 0.5
-LONGEST_PAUSE_S = 8.0
+MAX_PAUSE_S = 8.0
 #: Maximum seconds that a worker waits for a provider; after a longer `Retry-After` the turn is retried later.
 MAX_RETRY_AFTER_S = 20.0
 
@@ -70,7 +70,7 @@ def retry_pause_s(error: Exception, *, tries: int, most_tries: int, left_s: floa
     pause = error.retry_after
     if pause is None:
         # Random, so that turns that failed at the same time do not retry at the same time.
-        pause = min(FIRST_PAUSE_S * 2 ** (tries - 1), LONGEST_PAUSE_S) * random.uniform(0.75, 1.0)  # noqa: S311
+        pause = min(FIRST_PAUSE_S * 2 ** (tries - 1), MAX_PAUSE_S) * random.uniform(0.75, 1.0)  # noqa: S311
     return pause if pause <= min(MAX_RETRY_AFTER_S, left_s) else None
 
 

@@ -70,10 +70,10 @@ def _wrapped(address: Address) -> Iterator[Address]:
 
 
 #: Maximum number of parallel look-ups: each needs a thread until the system's resolver gives up.
-MOST_LOOKUPS = 32
+MAX_LOOKUPS = 32
 
 
-_lookups = BoundedSemaphore(MOST_LOOKUPS)
+_lookups = BoundedSemaphore(MAX_LOOKUPS)
 
 
 def with_timeout(timeout_s: float, resolve: Resolve) -> Resolve:

@@ -30,9 +30,9 @@ _STEMS = tuple(
     for stem in ("PERSPECTIVE", "TENSION", "REFINE", "CONCE", "RESOL")
     for spelled in (stem, stem.capitalize(), stem.lower())
 )
-_LONGEST_WORD = max(map(len, (*MARKER_WORDS, *NEAR_WORDS)))
+_MAX_WORD = max(map(len, (*MARKER_WORDS, *NEAR_WORDS)))
 #: Backslashes before a bracket that are counted.
-_MOST_SLASHES = 500
+_MAX_SLASHES = 500
 
 
 def openers_of(line: str) -> dict[int, tuple[str, int]]:
@@ -45,7 +45,7 @@ def openers_of(line: str) -> dict[int, tuple[str, int]]:
             while start >= 0 and (line[start] in "*_" or line[start] in PICTORIAL):
                 start -= 1
             end = at + len(stem)
-            while end - at <= _LONGEST_WORD and line[end : end + 1].isalpha():
+            while end - at <= _MAX_WORD and line[end : end + 1].isalpha():
                 end += 1
             word = line[at:end].upper()
             if start >= 0 and line[start] == "[" and (word in MARKER_WORDS or word in NEAR_WORDS):
@@ -72,7 +72,7 @@ def closers_of(line: str, openers: dict[int, tuple[str, int]], hidden: HiddenSpa
 def _escaped(line: str, at: int) -> bool:
     if line[at - 1 : at] != "\\":
         return False
-    before = line[:at] if at < _MOST_SLASHES else line[at - _MOST_SLASHES : at]
+    before = line[:at] if at < _MAX_SLASHES else line[at - _MAX_SLASHES : at]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 

@@ -46,7 +46,7 @@ from .text import PICTORIAL, is_emoji, is_item, is_person, one_line, plain, spli
 
 #: Texts that end a name in a heading or a cell.
 _CUTS = ("—", " – ", " - ", "- ", " · ", " / ", " → ", " -> ", ":", " (", " [", " | ", ",", "'s ", "’s ")
-_MOST_TITLES = 3
+_MAX_TITLES = 3
 #: Columns of a panel that say what an expert does.
 _ROLES = ("role", "domain", "expertise")
 #: Column headings that make a table of people a panel, at any place.
@@ -103,7 +103,7 @@ def _key(name: str) -> str:
 
 def _without_title(key: str) -> str:
     """Return the name without titles: `prof. dr. ada lovelace` -> `ada lovelace`; a title alone is a name."""
-    for _time in range(_MOST_TITLES):
+    for _time in range(_MAX_TITLES):
         title, _, name = key.partition(" ")
         if not name or title.removesuffix(".") not in HONORIFICS:
             break
@@ -170,7 +170,7 @@ def collect_experts(experts: Iterable[Expert], *, heard: bool = False) -> Expert
 
 _AFTER_EMOJI = ("(", "[", "{", "<", *DASHES, "→", "|", ":")
 #: Maximum number of words of a name.
-_MOST_WORDS = 5
+_MAX_WORDS = 5
 
 
 def read_agent(heading: Heading, names: ExpertNames) -> AgentHeading | None:
@@ -251,7 +251,7 @@ def _known_prefix(text: str, names: ExpertNames, *, named_by_emoji: bool) -> tup
     The rest is in capitals like a heading's, or anything if the heading has a person's emoji (`named_by_emoji`).
     """
     words = plain(without_markup(text)).split(" ")
-    for length in range(min(_MOST_WORDS, len(words) - 1), 0, -1):
+    for length in range(min(_MAX_WORDS, len(words) - 1), 0, -1):
         expert = names.get(" ".join(words[:length]))
         if expert is None:
             continue

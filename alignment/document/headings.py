@@ -31,7 +31,7 @@ from .text import PICTORIAL, escape_if_needed, one_line, plain, split_emoji, to_
 TITLE, SECTION, TURN = 1, 2, 3
 #: Deepest level of a heading that may begin a round or a turn of an unknown expert.
 DEEPEST = TURN + 1
-_MOST_LEVELS = 6
+_MAX_LEVELS = 6
 #: Up to this many spaces before a heading's text are indentation; one more makes it a code block.
 _INDENT = 3
 #: Separator between a turn's emoji and the rest of its heading.
@@ -106,7 +106,7 @@ def read_heading(line: str) -> Heading | None:
         return None
     body = text.lstrip("#")
     level = len(text) - len(body)
-    if level > _MOST_LEVELS or not (not body or body[0].isspace() or (level > 1 and body[0].isalpha())):
+    if level > _MAX_LEVELS or not (not body or body[0].isspace() or (level > 1 and body[0].isalpha())):
         return None
     if find_markers(line).found:
         return None
@@ -168,8 +168,8 @@ _PARTING = DASHES + ".,;|·•→>)] "
 _BRACKETS = {"(": ")", "[": "]"}
 #: Separators before a second number, which make a heading one about several rounds: `Round 1-2`, `Round 1 & 2`.
 _SEVERAL = ("&", "+", ",", "and ", "to ", *DASHES)
-MOST_ROUNDS = 99
-_MOST_DIGITS = 6
+MAX_ROUNDS = 99
+_MAX_DIGITS = 6
 #: Emoji that may precede a heading; the digit of a keycap is not one.
 _FRONT = "".join(PICTORIAL - {"#", "*"})
 
@@ -199,7 +199,7 @@ def plain_round(heading: Heading) -> RoundMention | None:
     plainly = heading.text.startswith("Round ") and number.isascii() and number.isdecimal()
     return (
         RoundMention(int(number), label.strip(), sure=True)
-        if plainly and len(number) <= _MOST_DIGITS
+        if plainly and len(number) <= _MAX_DIGITS
         else None
     )
 
@@ -211,7 +211,7 @@ def _counted(rest: str, level: int) -> RoundMention | None:
         return None
     label = _without_total(number_and_rest[1])
     mention = _mention(number_and_rest[0], label, sure=level <= SECTION or rest[:1].isdecimal())
-    return mention if mention.sure or number_and_rest[0] <= MOST_ROUNDS else None  # `Round 2024 budget`
+    return mention if mention.sure or number_and_rest[0] <= MAX_ROUNDS else None  # `Round 2024 budget`
 
 
 def _without_total(rest: str) -> str:
@@ -254,7 +254,7 @@ def _at_the_end(text: str) -> RoundMention | None:
     if number_and_rest is None or bare == label or not bare or not _BRACKETS.keys().isdisjoint(bare):
         return None
     number, rest = number_and_rest
-    if number > MOST_ROUNDS or _names_several(rest):
+    if number > MAX_ROUNDS or _names_several(rest):
         return None
     return _mention(number, rest, sure=False, name=bare)
 
@@ -265,7 +265,7 @@ def read_number(text: str) -> tuple[int, str] | None:
     word, rest = text[:end], text[end:]
     if word.isascii() and word.isdecimal():
         fraction = rest[:1] == "." and rest[1:2].isdecimal()
-        return None if fraction or len(word) > _MOST_DIGITS else (int(word), rest.strip())
+        return None if fraction or len(word) > _MAX_DIGITS else (int(word), rest.strip())
     number = NUMBER_WORDS.get(word.casefold(), ROMAN.get(word))
     ordinal = word.casefold().endswith(("st", "nd", "rd", "th"))
     return None if number is None or ordinal else (number, rest.strip())
@@ -276,7 +276,7 @@ def _names_several(rest: str) -> bool:
     for mark in _SEVERAL:
         if rest.startswith(mark):
             second = read_number(rest[len(mark) :].lstrip())
-            return second is not None and second[0] <= MOST_ROUNDS and second[1][:1] in ("", ":", *DASHES)
+            return second is not None and second[0] <= MAX_ROUNDS and second[1][:1] in ("", ":", *DASHES)
     return False
 
 

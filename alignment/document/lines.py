@@ -172,7 +172,7 @@ class Indents:
 
 
 #: Characters of a line in bold that may be a heading.
-_LONGEST_BOLD = 300
+_MAX_BOLD = 300
 _KEY_SPECIAL = "*:[［【"
 _NO_EXPERTS = ExpertNames()
 
@@ -286,7 +286,7 @@ def bold_heading(line: str) -> Heading | None:
     """Return the heading that a line would be if it is all bold."""
     text = line.strip()
     if (
-        len(text) > _LONGEST_BOLD
+        len(text) > _MAX_BOLD
         or text[:2] not in ("**", "__")
         or text[-2:] != text[:2]
         or text[:2] in text[2:-2]

@@ -25,7 +25,7 @@ from .experts import (
 )
 from .headings import (
     DEEPEST,
-    MOST_ROUNDS,
+    MAX_ROUNDS,
     SECTION,
     TURN,
     AgentHeading,
@@ -42,7 +42,7 @@ from .reader import ParsedDocument
 from .text import PICTORIAL, is_person, split_emoji
 
 #: Maximum number of words of a name.
-_MOST_WORDS = 3
+_MAX_WORDS = 3
 #: Separators between the names of several experts.
 _JOINTS = (" & ", " and ", " + ", " / ", ",")
 
@@ -72,7 +72,7 @@ def _reads_like_new_round(line: str, numbers: set[int]) -> RoundHeading | None:
     mention = read_round(heading) if heading and heading.level > SECTION else None
     if mention is None or mention.number is None or not (mention.sure or mention.parted):
         return None
-    return mention.heading(None) if mention.number not in numbers and mention.number <= MOST_ROUNDS else None
+    return mention.heading(None) if mention.number not in numbers and mention.number <= MAX_ROUNDS else None
 
 
 def _is_fraction(line: str) -> bool:
@@ -169,7 +169,7 @@ def _is_bare_name(text: str) -> bool:
     words = text.split()
     letters = all(c.isalnum() or c in ".'’-" for word in words for c in word)
     plain = letters and PICTORIAL.isdisjoint("".join(words))
-    return 0 < len(words) <= _MOST_WORDS and plain and words[0][0].isalpha() and is_capitalised(text)
+    return 0 < len(words) <= _MAX_WORDS and plain and words[0][0].isalpha() and is_capitalised(text)
 
 
 def _stranger(unread: _Unread, part: Start, names: ExpertNames) -> AgentHeading | None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ...models.alignment.vocabulary import DASHES, ROUND_REPORT_WORDS
 from .experts import ExpertNames, SpeakerLine, read_agent, speaker_of, split_name
 from .headings import (
-    MOST_ROUNDS,
+    MAX_ROUNDS,
     SECTION,
     TITLE,
     AgentHeading,
@@ -313,5 +313,5 @@ def reads_like_round(line: str) -> RoundHeading | None:
 
 def _named_round(text: str) -> RoundHeading | None:
     mention = read_round(Heading(SECTION, text))
-    named = mention and (mention.sure or mention.parted) and (mention.number or 0) <= MOST_ROUNDS
+    named = mention and (mention.sure or mention.parted) and (mention.number or 0) <= MAX_ROUNDS
     return mention.heading(None) if mention and named else None

@@ -68,9 +68,9 @@ def _blocks(blocks: Sequence[Block], place: Place) -> Iterator[str]:
 
 
 #: Passes over a text: a fixed line may show another flaw, such as a row of dashes below a marker.
-_MOST_PASSES = 5
+_MAX_PASSES = 5
 #: Readings of a text to find the fixes that would change what it says. Further fixes are left out.
-_MOST_TRIALS = 200
+_MAX_TRIALS = 200
 
 
 def fix(markdown: str, *, applies: Callable[[str], bool] | None = None) -> str:
@@ -83,7 +83,7 @@ def fix(markdown: str, *, applies: Callable[[str], bool] | None = None) -> str:
         markdown: The document.
         applies: True for the codes of findings to fix; None: all.
     """
-    for _ in range(_MOST_PASSES):
+    for _ in range(_MAX_PASSES):
         findings = [f for f in reversed(lint(markdown)) if applies is None or applies(f.code.value)]
         hints = {f.line: f.fix_hint for f in findings if f.safe and f.fix_hint is not None}
         fixed = _Fixer(markdown).apply(hints) if hints else markdown
@@ -106,7 +106,7 @@ class _Fixer:
     def apply(self, hints: Mapping[int, str]) -> str:
         """Return the text with these hints, by line, except hints that would change how the document is read."""
         groups = [sorted(hints)]
-        while groups and self._trials < _MOST_TRIALS:
+        while groups and self._trials < _MAX_TRIALS:
             group = groups.pop()
             if self._keep({line: hints[line] for line in group}) or len(group) == 1:
                 continue

@@ -42,7 +42,7 @@ PEERS: dict[str, tuple[str, Server]] = {
 #: Turns of a conversation without other load.
 ALONE = 100
 #: Messages that all conversations of a load have at most.
-MOST_MESSAGES = 100_000
+MAX_MESSAGES = 100_000
 REPEATS = 3
 
 
@@ -72,7 +72,7 @@ def loads(bench: Bench) -> Iterator[tuple[str, Conversations]]:
     sizes = bench.sizes
     for messages in sizes.lengths:
         yield f"alone, {messages:,} messages", Conversations(1, min(sizes.alone, ALONE), messages)
-        sessions = min(sizes.sessions, max(MOST_MESSAGES // messages, 1))
+        sessions = min(sizes.sessions, max(MAX_MESSAGES // messages, 1))
         yield f"{sessions} sessions, {messages:,} messages", Conversations(sessions, sizes.turns, messages)
 
 

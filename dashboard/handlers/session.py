@@ -16,7 +16,7 @@ from ...models.errors import SessionNotFound
 from ...models.text.redact import json_text
 from ..live.load_limits import SharedReads
 from ..views.session.export import open_export
-from ..views.session.pages import MOST_ENTRIES, read_events, read_message, read_messages
+from ..views.session.pages import MAX_ENTRIES, read_events, read_message, read_messages
 from ..views.session.reading import read_session
 from ..views.session.snapshot import session_json
 from ..views.session.transcript import events_json, messages_json, timeline_json
@@ -107,7 +107,7 @@ class MessagesData(SessionDataHandler):
 
     async def data(self, *parts: str) -> object:
         """Return the newest messages, or those before a cursor."""
-        before, count = self.before, self.query_number("count", MESSAGES, most=MOST_ENTRIES)
+        before, count = self.before, self.query_number("count", MESSAGES, most=MAX_ENTRIES)
         return await self.read(
             parts[0], lambda job: messages_json(read_messages(job, before=before, count=count))
         )
@@ -130,7 +130,7 @@ class TimelineData(SessionDataHandler):
 
     async def data(self, *parts: str) -> object:
         """Return the spans, waits and marks of the newest events, or of those before a cursor."""
-        before, count = self.before, self.query_number("count", TIMELINE_EVENTS, most=MOST_ENTRIES)
+        before, count = self.before, self.query_number("count", TIMELINE_EVENTS, most=MAX_ENTRIES)
         return await self.read(
             parts[0], lambda job: timeline_json(read_events(job, before=before, count=count))
         )
@@ -141,7 +141,7 @@ class EventsData(SessionDataHandler):
 
     async def data(self, *parts: str) -> object:
         """Return the newest events, or those before a cursor."""
-        before, count = self.before, self.query_number("count", EVENTS, most=MOST_ENTRIES)
+        before, count = self.before, self.query_number("count", EVENTS, most=MAX_ENTRIES)
         return await self.read(
             parts[0], lambda job: events_json(read_events(job, before=before, count=count))
         )

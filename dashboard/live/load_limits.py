@@ -19,7 +19,7 @@ MAX_STREAMS = 1_000
 #: Seconds between the beginnings of two reads of the same key: requests of that time share the later one.
 SHARED_S = 0.25
 #: Number of times of reads from which old ones are dropped.
-_MOST_TIMES = 500
+_MAX_TIMES = 500
 
 
 class StreamSlots:
@@ -75,7 +75,7 @@ class SharedReads:
         await asyncio.sleep(self._began.get(key, -SHARED_S) + SHARED_S - time.monotonic())
         del self._next[key]
         now = time.monotonic()
-        if len(self._began) >= _MOST_TIMES:
+        if len(self._began) >= _MAX_TIMES:
             self._began = {
                 other_key: began for other_key, began in self._began.items() if now - began < SHARED_S
             }

@@ -24,7 +24,7 @@ from ...state.turns.deltas import LISTENING_EVERY_S, LISTENING_MS
 from .positions import PARTS, Part, Positions, position_key
 
 #: Maximum number of entries of each stream in one page.
-MOST_ENTRIES = 200
+MAX_ENTRIES = 200
 
 
 class StreamEntry(NamedTuple):
@@ -47,7 +47,7 @@ class EntryPage(NamedTuple):
 
 
 async def read_page(redis: Redis, session_id: str, after: Positions) -> EntryPage:
-    """Return the entries after some positions, up to `MOST_ENTRIES` of each stream.
+    """Return the entries after some positions, up to `MAX_ENTRIES` of each stream.
 
     If a stream has more, entries of other streams that are newer than its last one come with a later page.
 
@@ -59,7 +59,7 @@ async def read_page(redis: Redis, session_id: str, after: Positions) -> EntryPag
     keys = {session_key(session_id, part): part for part in PARTS}
     client: Any = redis
     # One command, so that no entry is added between the reads of two streams.
-    answer = await client.xread({key: after[part] for key, part in keys.items()}, count=MOST_ENTRIES)
+    answer = await client.xread({key: after[part] for key, part in keys.items()}, count=MAX_ENTRIES)
     batches = read_batches(answer)
     stream_entries = [
         StreamEntry(position, keys[key], text)
@@ -67,7 +67,7 @@ async def read_page(redis: Redis, session_id: str, after: Positions) -> EntryPag
         for position, text in entries
     ]
     stream_entries.sort(key=lambda entry: position_key(entry.position))
-    ends = [position_key(batch[-1][0]) for batch in batches.values() if len(batch) == MOST_ENTRIES]
+    ends = [position_key(batch[-1][0]) for batch in batches.values() if len(batch) == MAX_ENTRIES]
     if ends:
         stream_entries = [entry for entry in stream_entries if position_key(entry.position) <= min(ends)]
     return EntryPage(
@@ -119,7 +119,7 @@ class _Reader:
         with suppress(TimeoutError):
             async with asyncio.timeout(idle_s):
                 entries.append(await self.waiting.get())
-        while entries and len(entries) < MOST_ENTRIES and not self.waiting.empty():
+        while entries and len(entries) < MAX_ENTRIES and not self.waiting.empty():
             entries.append(self.waiting.get_nowait())
         return entries
 

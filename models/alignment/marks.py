@@ -7,13 +7,13 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 #: Maximum number of markers of one turn, and maximum characters of a label.
-MAX_MARKS, LONGEST_LABEL = 64, 120
+MAX_MARKS, MAX_LABEL = 64, 120
 
 #: Maximum score.
-MOST_SCORED = 1_000
+MAX_SCORED = 1_000
 
-_Score = Annotated[int, Field(strict=True, ge=0, le=MOST_SCORED)]
-_Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
+_Score = Annotated[int, Field(strict=True, ge=0, le=MAX_SCORED)]
+_Label = Annotated[str, Field(max_length=MAX_LABEL)]
 
 
 class LedgerValue(BaseModel):

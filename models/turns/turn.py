@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from ..alignment.marks import Scores, TurnMarks
-from ..attachments import MOST_PER_MESSAGE, Attachment
+from ..attachments import MAX_PER_MESSAGE, Attachment
 from ..memory.learned import Learned, MemoryUpdate
 from ..memory.recall import MemoryView
 from ..protocol.collab import CollabMode, Participant
@@ -148,7 +148,7 @@ class DraftMessage(Frozen):
     content: CleanText = Field(min_length=1)
     role: Role = Role.AGENT
     #: Files of the message: new ones (`Attachment.of`), or files of messages that the turn sees.
-    attachments: tuple[Attachment, ...] = Field(default=(), max_length=MOST_PER_MESSAGE)
+    attachments: tuple[Attachment, ...] = Field(default=(), max_length=MAX_PER_MESSAGE)
 
 
 class Question(Frozen):

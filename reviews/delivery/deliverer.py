@@ -22,7 +22,7 @@ from .payload import ReportPayload, has_changes
 log = logging.getLogger(__name__)
 
 #: Milliseconds before the first retry, and the maximum between retries.
-FIRST_DELAY_MS, LONGEST_DELAY_MS = 10_000, 3_600_000
+FIRST_DELAY_MS, MAX_DELAY_MS = 10_000, 3_600_000
 #: Milliseconds for which a delivery is claimed.
 HOLD_MS = 900_000
 #: Number of deliveries that a sweep claims at once.
@@ -140,7 +140,7 @@ class Deliverer:
             return
         delay_ms = FIRST_DELAY_MS * 2 ** min(job.failed, 20)
         asked_ms = int((error.retry_after_s or 0) * 1000)
-        delay_ms = min(max(delay_ms, asked_ms), LONGEST_DELAY_MS)
+        delay_ms = min(max(delay_ms, asked_ms), MAX_DELAY_MS)
         log.warning(
             "delivery of review %s to %s failed, retrying in %d s: %s",
             job.run,

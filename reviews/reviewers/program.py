@@ -25,7 +25,7 @@ from .workspace import is_safe_path, workspace
 #: Placeholder of the path in the arguments.
 FILE = "{file}"
 #: Greatest exit code that only means findings.
-_MOST_EXIT = 2
+_MAX_EXIT = 2
 
 
 def run_on_item(argv: Sequence[str], turn: Turn) -> str:
@@ -52,7 +52,7 @@ def run_on_item(argv: Sequence[str], turn: Turn) -> str:
         except OSError as error:
             raise RuntimeError(f"{argv[0]} cannot be run: {error.strerror}") from None
     findings = _findings(done.stdout)
-    if findings is None or not 0 <= done.returncode <= _MOST_EXIT:
+    if findings is None or not 0 <= done.returncode <= _MAX_EXIT:
         last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise RuntimeError(f"{argv[0]} failed with exit code {done.returncode}: {last}")
     summary = f"{argv[0]} found {len(findings) or 'nothing'} to fix"

@@ -11,7 +11,7 @@ from typing import Any, cast
 from redis import Redis
 from redis.client import NEVER_DECODE
 
-from ...models.attachments import MAX_PER_SESSION, MOST_BYTES, Attachment
+from ...models.attachments import MAX_BYTES, MAX_PER_SESSION, Attachment
 from ..redis.keys import attachments_key
 from ..redis.scripts import call_on_session
 
@@ -55,7 +55,7 @@ class AttachmentStore:
                 "sha256": sha256,
                 "data": data,
                 "phase": "early" if is_early else "open",
-                "most_bytes": MOST_BYTES,
+                "most_bytes": MAX_BYTES,
                 "most_number": MAX_PER_SESSION,
                 "keep_ms": _EARLY_MS,
             },

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from symposia.jobs.attachments import file_names, find_attachment, save_attachments
 from symposia.models.attachments import (
-    MOST_BYTES,
+    MAX_BYTES,
     Attachment,
     check_attachments,
     guess_media_type,
@@ -129,7 +129,7 @@ def test_large_files_are_refused_without_reading_them(tmp_path):
 
 def test_no_given_file_is_dropped(tmp_path):
     """The same content counts once, however often it is given, and is in memory once."""
-    (tmp_path / "large").write_bytes(bytes(MOST_BYTES - 1))
+    (tmp_path / "large").write_bytes(bytes(MAX_BYTES - 1))
     (tmp_path / "small").write_bytes(b"1")
     (tmp_path / "more").write_bytes(b"2")
     large, small, more = (tmp_path / name for name in ("large", "small", "more"))

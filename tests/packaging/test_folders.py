@@ -19,7 +19,7 @@ WHOLE_SYSTEM = {
     "steering",
     "upgrades",
 }
-MOST_FILES = 24
+MAX_FILES = 24
 
 
 def test_folders_mirror_the_packages() -> None:
@@ -32,4 +32,4 @@ def test_folders_mirror_the_packages() -> None:
 
 def test_folders_are_short() -> None:
     files = Counter(file.parent for file in ROOT.glob("tests/**/*.py"))
-    assert {str(folder): count for folder, count in files.items() if count > MOST_FILES} == {}
+    assert {str(folder): count for folder, count in files.items() if count > MAX_FILES} == {}

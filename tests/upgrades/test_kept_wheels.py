@@ -13,13 +13,13 @@ from upgrades.releases import wheel_of
 from upgrades.versions import unpack
 
 #: Bytes. A repository keeps each of them forever.
-MOST_BYTES = 2_500_000
+MAX_BYTES = 2_500_000
 
 
 def test_kept_wheel_is_pure_and_small(release: str) -> None:
     wheel = wheel_of(release)
     assert wheel.name == f"symposia-{release}-py3-none-any.whl"
-    assert wheel.stat().st_size < MOST_BYTES
+    assert wheel.stat().st_size < MAX_BYTES
 
 
 def test_kept_wheel_names_no_folder_of_its_machine(release: str) -> None:

@@ -24,7 +24,7 @@ from .transcript import without_tokens
 Json = dict[str, JsonValue]
 
 #: Maximum number of messages of a session that is exported as an alignment document.
-MOST_DOCUMENT_MESSAGES = 10_000
+MAX_DOCUMENT_MESSAGES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ def open_export(job: CollabJob, form: str) -> Export:
             )
             return Export(f"{job.id}.map-events.json", "application/json", pieces)
         case "alignment":
-            if job.state().messages > MOST_DOCUMENT_MESSAGES:
+            if job.state().messages > MAX_DOCUMENT_MESSAGES:
                 raise InvalidInput(
                     "format",
                     form,
-                    f"is for sessions of at most {MOST_DOCUMENT_MESSAGES} messages; export json",
+                    f"is for sessions of at most {MAX_DOCUMENT_MESSAGES} messages; export json",
                 )
             return Export(f"{job.id}.dialogue.md", "text/markdown", iter([job.transcript()]))
         case _:

@@ -52,13 +52,13 @@ ALL_TAGS = frozenset({*TAGS.values(), *_HEADINGS.values(), _LOWEST_HEADING, "cod
 ALIGNMENTS = frozenset({"left", "center", "right"})
 
 #: Maximum number of elements and texts of a message.
-MOST_NODES = 2_000
+MAX_NODES = 2_000
 #: Maximum number of table cells of a message: a short row is filled up to the width of its header.
-MOST_CELLS = 1_000
+MAX_CELLS = 1_000
 #: Maximum depth of nested elements. The page, and JSON, handle the tree recursively.
-MOST_NESTED = 40
+MAX_NESTED = 40
 #: Maximum number of each of these characters: the parser's time grows with the square of their number.
-_MOST_MARKS = 1_000
+_MAX_MARKS = 1_000
 _MARKS = "[*_~|"
 _CELLS = "symposia_cells"
 
@@ -95,7 +95,7 @@ def parse_markdown(text: str) -> list[Node] | None:
         The nodes, with every character visible; None: there are too many, or they are nested too deeply.
     """
     shown = make_visible(text)
-    if any(shown.count(mark) > _MOST_MARKS for mark in _MARKS):
+    if any(shown.count(mark) > _MAX_MARKS for mark in _MARKS):
         return None
     try:
         tokens = _parser().parse(shown)
@@ -113,7 +113,7 @@ def _parse_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     while row < end and not state.isEmpty(row):
         state.env[_CELLS] = state.env.get(_CELLS, 0) + columns
         row += 1
-    if state.env[_CELLS] > MOST_CELLS:
+    if state.env[_CELLS] > MAX_CELLS:
         raise _TooLarge
     return table(state, start, end, silent)
 
@@ -127,7 +127,7 @@ def _is_within_limits(tokens: Sequence[Token]) -> bool:
         for token in block.children or [block]:
             count += token.nesting >= 0
             nested += token.nesting if block.children else 0
-            if count > MOST_NODES or nested > MOST_NESTED:
+            if count > MAX_NODES or nested > MAX_NESTED:
                 return False
     return True
 

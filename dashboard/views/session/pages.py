@@ -22,7 +22,7 @@ from ....state.redis.readers import read_stored
 EventStream = Literal["events", "journal"]
 
 #: Maximum number of entries of a page.
-MOST_ENTRIES = 500
+MAX_ENTRIES = 500
 _ENTRY_ID = re.compile(r"[0-9]{1,15}-[0-9]{1,15}")
 #: Positions of both event streams, such as `1700000000000-0_1700000000003-1`.
 _BETWEEN = "_"
@@ -60,8 +60,8 @@ def check_count(count: int) -> int:
     Raises:
         InvalidInput: It is out of range.
     """
-    if not 1 <= count <= MOST_ENTRIES:
-        raise InvalidInput("count", count, f"must be from 1 to {MOST_ENTRIES}")
+    if not 1 <= count <= MAX_ENTRIES:
+        raise InvalidInput("count", count, f"must be from 1 to {MAX_ENTRIES}")
     return count
 
 

@@ -16,7 +16,7 @@ from .snapshot import SessionParts
 from .usage import UsageTotals
 
 #: Open turns whose leases are read.
-_MOST_LEASES = 100
+_MAX_LEASES = 100
 
 
 def read_session(job: CollabJob, usage: UsageTotals) -> SessionParts:
@@ -45,7 +45,7 @@ def read_session(job: CollabJob, usage: UsageTotals) -> SessionParts:
 
 def _read_leases(job: CollabJob, state: SessionState) -> Mapping[int, int]:
     """Return the milliseconds left of the locks of the turns that run."""
-    running = [record for record in state.open_turns() if record.status == "speaking"][:_MOST_LEASES]
+    running = [record for record in state.open_turns() if record.status == "speaking"][:_MAX_LEASES]
     if not running:
         return {}
     with connections_of(job).redis.pipeline(transaction=False) as pipe:

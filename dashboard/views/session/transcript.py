@@ -31,11 +31,11 @@ from .timeline import build_timeline, entry_ms, read_change
 Json = dict[str, JsonValue]
 
 #: Maximum characters of a message that a page renders. The cost of hostile Markdown grows faster than its length.
-MOST_RENDERED = 8_000
+MAX_RENDERED = 8_000
 #: Maximum characters of an event's data.
-MOST_DATA = 4_000
+MAX_DATA = 4_000
 #: Maximum bytes of rendered messages that a process remembers, and what an entry and a node take besides their texts.
-_MOST_REMEMBERED, _ENTRY_BYTES, _NODE_BYTES = 16_000_000, 400, 500
+_MAX_REMEMBERED, _ENTRY_BYTES, _NODE_BYTES = 16_000_000, 400, 500
 #: Fields of events that grant something, or would if their session still ran.
 _TOKENS = frozenset({"token_id", "refused_token_id", "reply_token", "token"})
 
@@ -81,12 +81,12 @@ def _render(content: str) -> tuple[list[Node], bool]:
 
     Invisible characters are longer when they are visible, so the text is cut again.
     """
-    visible = make_visible(content[:MOST_RENDERED])
-    text = visible[:MOST_RENDERED]
+    visible = make_visible(content[:MAX_RENDERED])
+    text = visible[:MAX_RENDERED]
     nodes = _rendered.get(text, lambda: parse_markdown(text))
     if nodes is None:
         return [{"tag": "pre", "children": [text]}], True
-    return nodes, max(len(content), len(visible)) > MOST_RENDERED
+    return nodes, max(len(content), len(visible)) > MAX_RENDERED
 
 
 def _size(text: str, nodes: list[Node] | None) -> int:
@@ -99,7 +99,7 @@ def _node_size(node: Node) -> int:
 
 
 #: Nodes of texts: readers of one session get the same messages.
-_rendered: BoundedCache[str, list[Node] | None] = BoundedCache(_MOST_REMEMBERED, _size)
+_rendered: BoundedCache[str, list[Node] | None] = BoundedCache(_MAX_REMEMBERED, _size)
 
 
 def delta_json(delta: Delta) -> Json:
@@ -163,7 +163,7 @@ def _data_text(data: Mapping[str, JsonValue]) -> str:
     """Return the data of an event as JSON text."""
     shown = without_tokens(data)
     text = without_password(json.dumps(shown, ensure_ascii=False)) if shown else ""
-    cut = text if len(text) <= MOST_DATA else f"{text[: MOST_DATA - 1]}…"
+    cut = text if len(text) <= MAX_DATA else f"{text[: MAX_DATA - 1]}…"
     return make_visible(cut)
 
 
@@ -178,7 +178,7 @@ def _number(data: Mapping[str, JsonValue], name: str) -> int | None:
 
 
 #: Maximum bytes of changes that a process remembers: all readers of a session get the same ones.
-_MOST_CHANGE_BYTES = 16_000_000
+_MAX_CHANGE_BYTES = 16_000_000
 #: Bytes of a change besides its texts.
 _CHANGE_BYTES = 500
 
@@ -203,7 +203,7 @@ def _change_size(key: _ChangeKey, change: str | None) -> int:
     return _CHANGE_BYTES + 2 * (len(key[3]) + len(change or ""))
 
 
-_changes: BoundedCache[_ChangeKey, str | None] = BoundedCache(_MOST_CHANGE_BYTES, _change_size)
+_changes: BoundedCache[_ChangeKey, str | None] = BoundedCache(_MAX_CHANGE_BYTES, _change_size)
 
 
 def _make_change(session_id: str, part: str, position: str, text: str) -> str | None:

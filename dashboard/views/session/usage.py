@@ -24,9 +24,9 @@ from ....state.redis.readers import Stream, read_stored
 from ....tasks.sessions.task_tree import GrantEnd
 
 #: Maximum number of entries of each stream that one request reads.
-MOST_READ = 1_000
+MAX_READ = 1_000
 #: Sessions whose sums a process remembers.
-_MOST_SESSIONS = 500
+_MAX_SESSIONS = 500
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -78,7 +78,7 @@ class UsageTotals:
         self._sessions: OrderedDict[tuple[str, int, bool], SessionTotals] = OrderedDict()
 
     def read(self, job: CollabJob, *, opened_ms: int) -> SessionTotals:
-        """Return the sums of a session, after reading up to `MOST_READ` further entries of each stream.
+        """Return the sums of a session, after reading up to `MAX_READ` further entries of each stream.
 
         Args:
             job: The session.
@@ -88,7 +88,7 @@ class UsageTotals:
             key = job.id, opened_ms, job.is_live
             totals = self._sessions.setdefault(key, SessionTotals())
             self._sessions.move_to_end(key)
-            if len(self._sessions) > _MOST_SESSIONS:
+            if len(self._sessions) > _MAX_SESSIONS:
                 self._sessions.popitem(last=False)
         with totals.lock:
             events, events_end = _read(job, totals, "events", MapEvent)
@@ -96,13 +96,13 @@ class UsageTotals:
             totals.add(events, journal)
             # Stored after both reads and the sums: a read that fails is repeated, and its entries count once.
             totals.after = {"events": events_end, "journal": journal_end}
-            totals.is_complete = max(len(events), len(journal)) < MOST_READ
+            totals.is_complete = max(len(events), len(journal)) < MAX_READ
             return totals
 
 
 def _read(job: CollabJob, totals: SessionTotals, stream: Stream, kind: type[M]) -> tuple[list[M], str]:
     """Return further entries of a stream, and the position of the last one."""
     after = totals.after[stream]
-    entries = list(islice(streams_of(job).all(job.id, stream, after=after), MOST_READ))
+    entries = list(islice(streams_of(job).all(job.id, stream, after=after), MAX_READ))
     records = [read_stored(kind, text, session_id=job.id, part=stream) for _, text in entries]
     return records, entries[-1][0] if entries else after

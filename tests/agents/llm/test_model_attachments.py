@@ -9,7 +9,7 @@ import pytest
 
 from scaling import patient
 from symposia.agents.llm.agent import LLMAgent
-from symposia.agents.llm.attachments import MOST_TEXT_BYTES, takes
+from symposia.agents.llm.attachments import MAX_TEXT_BYTES, takes
 from symposia.agents.llm.clients import Endpoint
 from symposia.agents.llm.context import LEFT_OUT
 from symposia.agents.llm.settings import LLMSettings, ModelSource
@@ -87,7 +87,7 @@ def test_models_that_take_no_files_read_their_names(ask):
 
 
 def test_small_text_files_are_part_of_the_message(ask):
-    large = Attachment.of("large.txt", "x" * (MOST_TEXT_BYTES + 1))
+    large = Attachment.of("large.txt", "x" * (MAX_TEXT_BYTES + 1))
     content = ask(FILES[1], large)
     assert "These are notes.\n[End of file notes.txt]" in content
     assert "xxx" not in content

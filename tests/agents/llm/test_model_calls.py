@@ -16,7 +16,7 @@ from servers.model_stub import StubModel, completion, refusal
 from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
-from symposia.agents.llm.errors import LONGEST_PAUSE_S, MAX_RETRY_AFTER_S, retry_pause_s
+from symposia.agents.llm.errors import MAX_PAUSE_S, MAX_RETRY_AFTER_S, retry_pause_s
 from symposia.agents.llm.settings import LLMSettings, ModelSource, Price
 from symposia.models.errors import AgentFailed, AgentTimeout
 from symposia.models.turns.turn import TurnOutcome, Usage
@@ -129,9 +129,9 @@ def test_retry_pause_is_bounded_by_the_time_left(tries, most, left, after):
         assert pause is None
     elif pause is not None:
         assert pause <= min(left, MAX_RETRY_AFTER_S)
-        assert pause == after if after is not None else 0 < pause <= LONGEST_PAUSE_S
+        assert pause == after if after is not None else 0 < pause <= MAX_PAUSE_S
     else:
-        assert min(left, MAX_RETRY_AFTER_S) < (LONGEST_PAUSE_S if after is None else after)
+        assert min(left, MAX_RETRY_AFTER_S) < (MAX_PAUSE_S if after is None else after)
 
 
 # -- falling back --------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.leaves_keys, pytest.mark.timeout(150)]
 
 LONG_AGO_MS = 1_700_000_000_000
 #: More than opening or restoring takes.
-MOST_COMMANDS = 60
+MAX_COMMANDS = 60
 
 
 @contextmanager
@@ -58,14 +58,14 @@ def each_moment(
     client: Redis, do: Callable[[], object]
 ) -> Iterator[tuple[list[str], AbstractContextManager[None]]]:
     """For each command of the client a block, in which something else happens right after it."""
-    for number in range(1, MOST_COMMANDS):
+    for number in range(1, MAX_COMMANDS):
         sent: list[str] = []
         yield sent, after_command(client, number, do, sent)
         client.flushall()
         if len(sent) < number:
             assert number > 1, "nothing has happened in between"
             return
-    pytest.fail(f"{MOST_COMMANDS} commands, and it is not over")
+    pytest.fail(f"{MAX_COMMANDS} commands, and it is not over")
 
 
 def everybody_looks(stepper: Stepper) -> None:

@@ -12,12 +12,12 @@ from symposia.dashboard.views.session.bounded_cache import BoundedCache
 from symposia.dashboard.views.session.markdown import (
     ALIGNMENTS,
     ALL_TAGS,
-    MOST_NESTED,
-    MOST_NODES,
+    MAX_NESTED,
+    MAX_NODES,
     is_safe_link,
     parse_markdown,
 )
-from symposia.dashboard.views.session.transcript import MOST_RENDERED, message_json
+from symposia.dashboard.views.session.transcript import MAX_RENDERED, message_json
 from symposia.dashboard.views.visible import make_visible
 from symposia.models.protocol.dialog import Message
 
@@ -182,9 +182,9 @@ def depth(nodes) -> int:
 def test_expensive_markdown_is_bounded(text: str):
     message = message_json("1-0", Message(role="assistant", content=text))
     check(message["nodes"])
-    assert len(list(walk(message["nodes"]))) <= 2 * MOST_NODES
-    assert depth(message["nodes"]) <= MOST_NESTED
-    assert len(text_of(message["nodes"])) <= MOST_RENDERED
+    assert len(list(walk(message["nodes"]))) <= 2 * MAX_NODES
+    assert depth(message["nodes"]) <= MAX_NESTED
+    assert len(text_of(message["nodes"])) <= MAX_RENDERED
     is_whole = text_of(message["nodes"]) == text or text == ">" * 8_000
     assert message["is_cut"] or is_whole
 

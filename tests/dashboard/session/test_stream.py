@@ -18,7 +18,7 @@ from servers.dashboard import CREDENTIALS
 from servers.flower import basic
 from servers.model_stub import completion
 from symposia.dashboard.live.positions import BEGINNING, PARTS, read_positions
-from symposia.dashboard.live.session_streams import MOST_ENTRIES, read_pages
+from symposia.dashboard.live.session_streams import MAX_ENTRIES, read_pages
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.models.turns.streaming import Delta
 from symposia.state.redis.connect import aconnect, connect
@@ -245,10 +245,10 @@ def test_pages_of_a_stream_are_bounded(redis_url):
 
     with connect(redis_url) as redis:
         for part in PARTS:
-            add_entries(redis, job, part, "{}", 3 * MOST_ENTRIES, at="5-*")
+            add_entries(redis, job, part, "{}", 3 * MAX_ENTRIES, at="5-*")
     sizes = asyncio.run(read())
-    assert max(sizes) <= len(PARTS) * MOST_ENTRIES
-    assert sum(sizes) == 3 * len(PARTS) * MOST_ENTRIES
+    assert max(sizes) <= len(PARTS) * MAX_ENTRIES
+    assert sum(sizes) == 3 * len(PARTS) * MAX_ENTRIES
 
 
 @pytest.mark.parametrize("since", ["x", "1-2-3", "-1", "1.2", "1.2.3.x"])

@@ -40,7 +40,7 @@ def test_number_is_limited(table, store):
 
 
 def test_bytes_together_are_limited(table, store, monkeypatch):
-    monkeypatch.setattr("symposia.state.sessions.attachments.MOST_BYTES", 256)
+    monkeypatch.setattr("symposia.state.sessions.attachments.MAX_BYTES", 256)
     assert store.add(table.id, FILE) == "added"
     assert store.add(table.id, Attachment.of("b", "x")) == "full"
     assert store.digests(table.id) == [FILE.sha256]

@@ -37,7 +37,7 @@ from symposia.models.errors import IllegalTransition, StateError
 
 T = TypeVar("T")
 #: Faults of one round.
-MOST_FAULTS = 16
+MAX_FAULTS = 16
 #: Seconds until an order is withdrawn to which no turn comes, though sessions go on.
 PATIENCE_S = 30.0
 
@@ -207,7 +207,7 @@ class Arena:
         self.cancelled.clear()
         self.tampered.clear()
         outcome = Round(sessions=len(plays))
-        with closing(People(lambda: self.client, self.log)), ThreadPoolExecutor(MOST_FAULTS) as pool:
+        with closing(People(lambda: self.client, self.log)), ThreadPoolExecutor(MAX_FAULTS) as pool:
             befall = [
                 pool.submit(self._befall, fault, Random(seed * 1_000 + i), outcome)
                 for i, fault in enumerate(faults)

@@ -24,7 +24,7 @@ ANY = "any"
 #: The file that names the sessions whose turns carry out orders.
 SESSIONS = "sessions"
 #: Seconds at most that a turn waits for whoever told it to.
-LONGEST_WAIT_S = 30.0
+MAX_WAIT_S = 30.0
 #: Who dies must not take along an order that another turn of the process has half taken.
 _TAKING = threading.Lock()
 
@@ -129,6 +129,6 @@ class Obedience:
             case Act.FREEZE:
                 os.kill(os.getpid(), signal.SIGSTOP)
             case Act.WAIT:
-                deadline = time.monotonic() + LONGEST_WAIT_S
+                deadline = time.monotonic() + MAX_WAIT_S
                 while taken.exists() and time.monotonic() < deadline:
                     time.sleep(0.005)
