@@ -23,8 +23,8 @@ def view(state: MemoryState, **more):
     return recall(state, TRAVEL, more.pop("asker", ASKER), **more)
 
 
-def spoken(at_ms: int, session: str = "s1", **words):
-    return parse_statement(TRAVEL, StatementOrigin(at_ms, session, 1), **words).require_valid()
+def spoken(at_ms: int, session: str = "s1", *, said=None, **words):
+    return parse_statement(TRAVEL, StatementOrigin(at_ms, session, 1), said or {}, **words).require_valid()
 
 
 def test_new_values_beat_remembered_and_defaults():
