@@ -23,7 +23,7 @@ def on_startup(**_: object) -> None:
     package = ROOT / ".venv" / "docs" / "package" / "symposia"
     package.mkdir(parents=True, exist_ok=True)
     parts = [path.parent for path in ROOT.glob("[a-z]*/__init__.py")]
-    for part in [*parts, *ROOT.glob("__init__.py*")]:
+    for part in [*parts, *ROOT.glob("__init__.py*"), ROOT / "errors.py"]:
         link = package / part.name
         if not link.is_symlink():
             link.symlink_to(part)
