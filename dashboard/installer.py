@@ -79,7 +79,7 @@ class AssetHandler(StaticFileHandler):
 def stop_at_sigterm() -> None:
     """Replace Flower's handler of SIGTERM: the event loop is stopped from within. Call it before Flower is built.
 
-    Flower's own handler raises `SystemExit` in whatever code runs at that moment. If that is the code of Tornado
+    Flower's own handler raises `SystemExit` in the code that runs at that moment. If that is the code of Tornado
     that starts a request, Tornado logs the exception and continues, and Flower runs on. Seen in Flower 2.2.0 with
     Tornado 6.6.1, no issue. Remove this when `test_tornado_swallows_the_exit_of_flowers_signal_handler` fails.
     """

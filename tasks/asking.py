@@ -155,7 +155,7 @@ def _ask(
 
 
 def _open_services(runtime: Runtime, turn: Turn, agent: AnyAgent) -> TurnServices | None:
-    """Return the services of the agent; None: it uses none, or it only streams and nobody follows."""
+    """Return the services of the agent; None: it uses none, or it only streams and has no listener."""
     factory, participant = runtime.agents.services, turn.planned.participant
     may_stream = not runtime.agents.registry.checks_answers(turn.agent)
     if _uses_services(agent):

@@ -92,7 +92,7 @@ def _runnable(given: Any) -> AskFunction:
 
 
 def _pydantic_handler(given: Any, output: TurnOutput) -> dict[str, Any]:
-    """Return the arguments with which an agent streams; none if nobody follows, or its model cannot stream."""
+    """Return the arguments with which an agent streams; none if there is no listener, or its model cannot stream."""
     models = import_module("pydantic_ai.models")
     method = getattr(type(given.model), "request_stream", None)
     can_stream = method is not models.Model.request_stream and getattr(given.model, "stream_function", True)

@@ -1,7 +1,7 @@
 """Lines that look like rounds and turns to people but not to the parser, so that they would be lost silently.
 
 A line in a document without rounds, a heading with the number of a round that no other has, an expert's heading that
-begins no turn, and a round without turns in which somebody speaks are reported. A backslash before the words marks
+begins no turn, and a round without turns in which an expert speaks are reported. A backslash before the words marks
 them as plain text.
 """
 
@@ -189,7 +189,7 @@ def _stranger(unread: _Unread, part: Start, names: ExpertNames) -> AgentHeading 
 
 
 def _unread_speech(part: _FreePart, names: ExpertNames, numbers: set[int]) -> Iterator[Lookalike]:
-    """Yield the first line in which somebody speaks in a part without turns."""
+    """Yield the first line in which an expert speaks in a part without turns."""
     if part.has_turns:
         return
     mention = read_round(part.start) if isinstance(part.start, Heading) else None

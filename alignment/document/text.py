@@ -61,7 +61,7 @@ def is_emoji(text: str) -> bool:
 
 
 def is_person(emoji: str) -> bool:
-    """Return True for an emoji that stands for a person: a face, an animal, a plant or food."""
+    """Return True for an emoji that represents a person: a face, an animal, a plant or food."""
     return any(first <= ord(emoji[:1] or " ") <= last for first, last in _PERSONS)
 
 

@@ -185,7 +185,7 @@ def person_to_ask(submission: Submission, name: str | None) -> str:
     """Return the person who is asked in the terminal: `name`, or the only human participant, or `human`.
 
     Raises:
-        InvalidInput: The session has nobody of this name.
+        InvalidInput: The session has no person of this name.
     """
     roster = submission.collab.participants
     humans = [

@@ -40,7 +40,7 @@ class TurnOutput:
     """Text that the agent of one turn has written. Its methods may be called from any thread.
 
     Args:
-        listener: Receiver of the text; None: nobody follows.
+        listener: Receiver of the text; None: there is none.
         max_bytes: Maximum bytes of the message.
     """
 
