@@ -33,7 +33,7 @@ from scaling import patient
 from servers.rabbit import Rabbit
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.models.errors import IllegalTransition, StateError
+from symposia.models.errors import IllegalTransition, StateError, UnknownAgent
 
 T = TypeVar("T")
 #: Faults of one round.
@@ -146,11 +146,14 @@ class Arena:
         return self._wires
 
     def insist(self, ask: Callable[[], T], *, timeout_s: float = 60.0) -> T:
-        """Repeat a call until it is answered: the server may be down, full or read-only."""
+        """Repeat a call until it is answered.
+
+        The server may be down, full or read-only, and the only worker may be one that does not know the agents.
+        """
         answers: list[T] = []
 
         def answered() -> bool:
-            with suppress(RedisError, StateError, OSError):
+            with suppress(RedisError, StateError, OSError, UnknownAgent):
                 answers.append(ask())
             return bool(answers)
 

@@ -33,7 +33,7 @@ def cancel(arena: Arena, random: Random) -> None:
         session = _any_session(arena, random)
         arena.cancelled.add(session)
         with suppress(IllegalTransition, SessionNotFound):
-            arena.insist(lambda session=session: arena.client.get_job(session)).cancel("a fault")
+            arena.insist(lambda session=session: arena.client.get_job(session).cancel("a fault"))
 
 
 def sweeps_at_once(arena: Arena, random: Random) -> None:
