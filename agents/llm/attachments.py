@@ -39,8 +39,14 @@ async def name_attachments(turn: TurnContext) -> TurnContext:
     """Return a turn whose messages name their attachments, with the text of small text files."""
     if not turn.attachments:
         return turn
-    messages = [await _with_files(message) if message.attachments else message for message in turn.messages]
-    return turn.model_copy(update={"messages": tuple(messages)})
+    named = {
+        message: await _with_files(message)
+        for message in (*turn.opening, *turn.messages)
+        if message.attachments
+    }
+    messages = tuple(named.get(message, message) for message in turn.messages)
+    opening = tuple(named.get(message, message) for message in turn.opening)
+    return turn.model_copy(update={"messages": messages, "opening": opening})
 
 
 async def _with_files(message: Message) -> Message:
