@@ -12,7 +12,7 @@ from pydantic_ai.messages import BinaryContent, UserContent
 
 from ...models.attachments import Attachment
 from ...models.errors import AttachmentUnavailable
-from ...models.protocol.dialog import Message
+from ...models.protocol.dialog import Message, message_digest
 from ...models.turns.turn import TurnContext
 
 #: Maximum bytes of the text files that follow one message as text. It depends on nothing but the message, so that the
@@ -40,12 +40,12 @@ async def name_attachments(turn: TurnContext) -> TurnContext:
     if not turn.attachments:
         return turn
     named = {
-        message: await _with_files(message)
+        message_digest(message): await _with_files(message)
         for message in (*turn.opening, *turn.messages)
         if message.attachments
     }
-    messages = tuple(named.get(message, message) for message in turn.messages)
-    opening = tuple(named.get(message, message) for message in turn.opening)
+    messages = tuple(named.get(message_digest(message), message) for message in turn.messages)
+    opening = tuple(named.get(message_digest(message), message) for message in turn.opening)
     return turn.model_copy(update={"messages": messages, "opening": opening})
 
 
