@@ -235,13 +235,16 @@ def output_request(turn: TurnContext, *, structured: bool) -> str:
 
 def _format_answer(answer: GivenAnswer, people: Sequence[Participant]) -> str:
     """Return a question of the participant with its answer."""
+    labels = {person.participant_id: label(person) for person in people}
     asked = answer.question.to
-    who = next((label(p) for p in people if p.participant_id == asked), name(asked))
+    who = labels.get(asked, name(asked))
     question = f"You asked {who}: {clean_line(answer.question.text, _MAX_QUESTION)}"
     if answer.text is None:
         return lines(question, _NO_ANSWER.format(person=who))
     by = answer.by or asked
     attributes = {"from": by} if answer.question.session else {"from": by, "person": "yes"}
     return lines(
-        question, f"{name(by)} answered:", write_tag("message", escape_tags(answer.text), attributes)
+        question,
+        f"{labels.get(by, name(by))} answered:",
+        write_tag("message", escape_tags(answer.text), attributes),
     )
