@@ -18,6 +18,7 @@ from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEven
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from ...models.errors import AgentError, AgentFailed
+from ...models.protocol.collab import Participant
 from ...models.protocol.dialog import CUT_LINES, CutReason, Message, message_digest
 from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome, Usage
@@ -38,7 +39,6 @@ from .context import (
     summary_prompt,
 )
 from .errors import model_failure
-from .prompts import without_own_name
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
 from .tools import Toolbox, ToolContext, Toolset, review_toolsets
 
@@ -50,7 +50,18 @@ _CUT = "the review was cut at the token limit of the answer (finish reason: leng
 
 #: Fields of the context that are no part of the request key: they may differ between two attempts of a turn.
 _CUT_REASONS = {"length": CutReason.LENGTH, "content_filter": CutReason.FILTER}
-_VOLATILE_FIELDS = {"messages", "memory", "attempt", "remaining", "timeout_s", "approvers", "observers"}
+_VOLATILE_FIELDS = {
+    "messages",
+    "opening",
+    "position",
+    "descriptions",
+    "memory",
+    "attempt",
+    "remaining",
+    "timeout_s",
+    "approvers",
+    "observers",
+}
 
 
 class LLMAgent:
@@ -130,7 +141,7 @@ class LLMAgent:
         settings, notes = self._settings, calls.services.notes
         limits = DialogLimits(settings.dialog_tokens(turn), settings.max_messages)
         if has_pinned_opening(turn) or limits.allow(turn.messages, limits.tokens):
-            return build_history(turn, max_tokens=limits.tokens, plain=settings.plain)
+            return build_history(turn, settings.prompt(turn), max_tokens=limits.tokens)
         note = await notes.read_note()
         if note:
             cut = DialogCut.model_validate_json(note)
@@ -143,7 +154,7 @@ class LLMAgent:
             text = await self._summarize(turn, calls, cut.text, folded) if summarizes else cut.text
             cut = cut.moved(folded, text)
             await notes.write_note(cut.model_dump_json())
-        return build_history(turn, max_tokens=limits.tokens, plain=settings.plain, cut=cut)
+        return build_history(turn, settings.prompt(turn), max_tokens=limits.tokens, cut=cut)
 
     async def _summarize(
         self, turn: TurnContext, calls: ModelCallHooks, summary: str, folded: Sequence[Message]
@@ -170,8 +181,8 @@ class LLMAgent:
             [shown.prompt, *files] if files else shown.prompt,
             model=calls.chain[0].model,
             deps=ToolContext(whole_turn),
-            output_type=self._settings.form(turn) or str,
-            instructions=self._settings.system_prompt(turn),
+            output_type=self._settings.output_type(turn),
+            instructions=shown.system,
             message_history=shown.earlier,
             model_settings=self._settings.model_settings(turn),
             toolsets=self._toolsets(turn, calls),
@@ -220,6 +231,15 @@ def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> Tu
         reason = answer.response.finish_reason
         raise UnexpectedModelBehavior(f"the model returned an empty answer (finish reason: {reason})")
     return TurnOutcome.say(text, usage=spent)
+
+
+def without_own_name(text: str, me: Participant) -> str:
+    """Return an answer without the `name: ` that models put in front."""
+    plain = text.strip()
+    for name in (me.display_name or me.participant_id, me.participant_id):
+        if plain.lower().startswith(f"{name.lower()}:"):
+            return plain[len(name) + 1 :].strip()
+    return plain
 
 
 def _stream_handler(listener: OutputListener) -> EventStreamHandler[ToolContext]:

@@ -12,7 +12,7 @@ from pydantic_ai.messages import BinaryContent, UserContent
 
 from ...models.attachments import Attachment
 from ...models.errors import AttachmentUnavailable
-from ...models.protocol.dialog import Message
+from ...models.protocol.dialog import Message, message_digest
 from ...models.turns.turn import TurnContext
 
 #: Maximum bytes of the text files that follow one message as text. It depends on nothing but the message, so that the
@@ -39,8 +39,14 @@ async def name_attachments(turn: TurnContext) -> TurnContext:
     """Return a turn whose messages name their attachments, with the text of small text files."""
     if not turn.attachments:
         return turn
-    messages = [await _with_files(message) if message.attachments else message for message in turn.messages]
-    return turn.model_copy(update={"messages": tuple(messages)})
+    named = {
+        message_digest(message): await _with_files(message)
+        for message in (*turn.opening, *turn.messages)
+        if message.attachments
+    }
+    messages = tuple(named.get(message_digest(message), message) for message in turn.messages)
+    opening = tuple(named.get(message_digest(message), message) for message in turn.opening)
+    return turn.model_copy(update={"messages": messages, "opening": opening})
 
 
 async def _with_files(message: Message) -> Message:

@@ -22,11 +22,12 @@ from pydantic import Field
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 
 from ...models.errors import AgentFailed
+from ...models.prompts.layout import Prompt, format_message, format_note, is_own
+from ...models.prompts.plain import plain_prompt
 from ...models.protocol.dialog import Message, Role, message_digest
 from ...models.turns.frozen import Frozen
 from ...models.turns.message_lists import estimate_tokens, recent_messages
 from ...models.turns.turn import REVIEW_PARAMETER, TurnContext
-from .prompts import attribute_message, name_of, opening_prompt, plain_prompt, turn_prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class ModelHistory:
     messages: Sequence[Message]
     #: Number of messages that are left out or cut.
     left_out: int = 0
+    #: The system prompt.
+    system: str = ""
 
 
 class DialogCut(Frozen):
@@ -55,12 +58,11 @@ class DialogCut(Frozen):
     #: version 0.1.0 read their notes, and refuse this field.
     opening: str = Field(default="", exclude_if=lambda text: not text)
 
-    def lines(self, max_tokens: int) -> list[str]:
+    def lines(self, _max_tokens: int) -> list[str]:
         """Return what is shown in place of the messages before the cut."""
         if self.text:
             return [f"What was said before, in short: {self.text}"]
-        has_room = self.opening and estimate_tokens(self.opening) <= max_tokens // 2
-        return [self.opening, LEFT_OUT] if has_room else [LEFT_OUT]
+        return [LEFT_OUT]
 
     def remaining_tokens(self, max_tokens: int) -> int:
         """Return the tokens left for the messages after the cut, at least a quarter of `max_tokens`."""
@@ -81,7 +83,7 @@ NO_CUT = DialogCut()
 
 
 def build_history(
-    turn: TurnContext, *, max_tokens: int, plain: bool = False, cut: DialogCut = NO_CUT
+    turn: TurnContext, prompt: Prompt | str, *, max_tokens: int, cut: DialogCut = NO_CUT
 ) -> ModelHistory:
     """Return the dialog of a turn within a token limit.
 
@@ -89,8 +91,8 @@ def build_history(
 
     Args:
         turn: The turn.
+        prompt: Parts of the request; the system prompt for a small model, which gets the rest in one prompt.
         max_tokens: Maximum tokens of the dialog.
-        plain: Put all in one prompt, for a small model.
         cut: Place after which messages are shown.
 
     Raises:
@@ -102,29 +104,27 @@ def build_history(
     rest = _after(turn.messages, cut)
     messages, left_out = fit_messages(rest, room, pinned=int(has_pinned_opening(turn)))
     left_out += cut.covered
-    opening = [
-        message
-        for message in turn.messages[:1]
-        if message.content == cut.opening and message.content in before
-    ]
-    shown = [*opening, *messages]
-    if plain:
-        return ModelHistory([], plain_prompt(turn, messages, before=before), shown, left_out)
-    paragraphs = [(False, line) for line in before] + [_said(message, turn) for message in messages]
-    if paragraphs and paragraphs[0][0]:
-        paragraphs.insert(0, (False, opening_prompt(turn)))
-    paragraphs.append((False, turn_prompt(turn)))
+    digests = {message_digest(message) for message in turn.opening}
+    dialog = [message for message in messages if message_digest(message) not in digests]
+    shown = [*turn.opening, *dialog]
+    if isinstance(prompt, str):
+        text = plain_prompt(turn, messages, before=before)
+        return ModelHistory([], text, shown, left_out, prompt)
+    paragraphs = [(False, prompt.task), *((False, format_note(line)) for line in before)]
+    paragraphs += [_said(message, turn) for message in dialog]
+    paragraphs.append((False, prompt.turn))
     blocks = [
         (mine, "\n\n".join(text for _, text in block))
         for mine, block in groupby(paragraphs, key=itemgetter(0))
     ]
-    *earlier, (_, prompt) = blocks
-    return ModelHistory([_message(mine, text) for mine, text in earlier], prompt, shown, left_out)
+    *earlier, (_, last) = blocks
+    system = "\n\n".join(filter(None, (prompt.session, prompt.participant)))
+    return ModelHistory([_message(mine, text) for mine, text in earlier], last, shown, left_out, system)
 
 
 def _said(message: Message, turn: TurnContext) -> tuple[bool, str]:
-    mine = message.speaker == turn.me.participant_id
-    return mine, message.content if mine else attribute_message(message, turn.roster)
+    mine = is_own(message, turn)
+    return mine, message.content if mine else format_message(message, turn)
 
 
 def _message(mine: bool, text: str) -> ModelMessage:
@@ -219,11 +219,6 @@ def first_cut(turn: TurnContext, limits: DialogLimits, *, window: int) -> Dialog
 
 def summary_prompt(turn: TurnContext, summary: str, folded: Sequence[Message]) -> str:
     """Return the prompt that requests the next summary: the current one, and the messages to add."""
-    lines = [
-        f"{name_of(turn.me)}: {message.content}"
-        if message.speaker == turn.me.participant_id
-        else attribute_message(message, turn.roster)
-        for message in folded
-    ]
+    lines = [format_message(message, turn) for message in folded]
     before = [f"Minutes so far: {summary}", ""] if summary else []
     return "\n".join([f"Purpose: {turn.purpose}", *before, *lines])

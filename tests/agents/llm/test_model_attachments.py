@@ -73,7 +73,7 @@ def test_opening_of_a_cut_dialog_keeps_its_files(ask, message):
     opening = Message(role=Role.USER, content="Describe it.")
     later = [message("bob", f"{number} " + "x" * 400, number) for number in range(2, 9)]
     text, name, _ = ask(FILES[0], said=opening, later=later, attachments=(("image/*",),), context_tokens=420)
-    assert text["text"].startswith("Describe it.\n[Attached file: a.png")
+    assert text["text"].startswith("<task>\nFind a name\n\nDescribe it.\n[Attached file: a.png")
     assert LEFT_OUT in text["text"]
     assert name["text"] == "File a.png:"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from symposia.agents.execution.runner import AgentRunner
-from symposia.models.modes import mode_of
+from symposia.models.modes import mode_of, with_position
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.models.text.ids import utcnow
@@ -51,8 +51,8 @@ def turn() -> Callable[..., TurnContext]:
             "turn_number": 1,
         }
         mode = mode_of(str((fields | changes)["mode"]))
-        of_mode = {"mode_prompt": mode.prompt, "one_turn_each": mode.one_turn_each}
-        return TurnContext.model_validate(of_mode | fields | changes)
+        of_mode = {"one_turn_each": mode.one_turn_each}
+        return with_position(TurnContext.model_validate(of_mode | fields | changes))
 
     return make
 

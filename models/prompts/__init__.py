@@ -1,0 +1,1 @@
+"""Prompts of language models: the parts of a request, as text. Pure."""
