@@ -22,6 +22,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from ...models.alignment.marks import Scores
+from ...models.prompts.layout import Prompt, build_prompt
 from ...models.text.json_text import dump_json, parse_json
 from ...models.turns.turn import (
     REVIEW_PARAMETER,
@@ -32,8 +33,8 @@ from ...models.turns.turn import (
     TurnOutcome,
     Usage,
 )
+from ..tables import DEFAULT_CONTEXT_TOKENS
 from .clients import Endpoint
-from .prompts import plain_system_prompt, system_prompt
 
 #: Smallest window in which the dialog is cut by its number of messages.
 _LEAST_WINDOW = 8
@@ -192,13 +193,18 @@ class LLMSettings:
     #: Further settings by their names in pydantic-ai.
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
     #: Maximum tokens of the dialog in a request.
-    context_tokens: int = 16_000
+    context_tokens: int = DEFAULT_CONTEXT_TOKENS
+    #: The same by the model's own window, in a session without a budget; None: `context_tokens`. No part of the text by
+    #: which finished calls are found.
+    window_tokens: int | None = field(default=None, repr=False)
     #: The same for the dialog of a batch review; None: `context_tokens`.
     review_tokens: int | None = None
     #: Maximum number of messages that a turn gets; 0: no limit. No part of the text by which finished calls are found.
     window: int = field(default=0, repr=False)
-    #: Whether messages that no longer fit are kept in a rolling summary.
+    #: Whether the model writes minutes of the messages that no longer fit.
     summary: bool = False
+    #: Whether providers are asked to cache requests. No part of the text by which finished calls are found.
+    cache: bool = field(default=True, repr=False)
     #: Whether decisions and reviews are requested as structured output.
     structured: bool = True
     #: Whether the prompt is short, for a small model; then never structured.
@@ -227,11 +233,14 @@ class LLMSettings:
             return None
         return JudgeForm if turn.scoring and turn.expects is Expects.DECISION else _FORMS[turn.expects]
 
-    def system_prompt(self, turn: TurnContext) -> str:
-        """Return the system prompt: the model's identity and the form of its answer."""
-        if self.plain:
-            return plain_system_prompt(turn, self.instructions)
-        return system_prompt(turn, self.instructions, structured=self.form(turn) is not None)
+    def prompt(self, turn: TurnContext) -> Prompt:
+        """Return the parts of a request besides the dialog."""
+        return build_prompt(turn, self.instructions, structured=self.form(turn) is not None)
+
+    @property
+    def marks_cache(self) -> bool:
+        """Whether points are marked: not if the registry has its own settings for a provider's cache."""
+        return self.cache and not any("cache" in name for name in self.settings)
 
     def answer_tokens(self, turn: TurnContext) -> int | None:
         """Return the maximum tokens of the answer, at most the reservation of the turn; None: no limit."""
@@ -245,6 +254,8 @@ class LLMSettings:
         left, answer = turn.remaining.tokens, self.answer_tokens(turn)
         is_review = REVIEW_PARAMETER in turn.parameters
         most = (is_review and self.review_tokens) or self.context_tokens
+        if self.window_tokens and not is_review and left is None and turn.remaining.cost_micros is None:
+            return self.window_tokens
         if left is None or answer is None:
             return most
         return max(1, min(most, left - answer if self.max_tokens else left // 2))

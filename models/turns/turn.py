@@ -229,6 +229,8 @@ class TurnContext(Frozen):
     scoring: bool = False
     #: JSON schema of the output that this turn must have; None: the turn needs no output.
     output_schema: dict[str, JsonValue] | None = None
+    #: The messages with which the session was opened, which are part of its task; oldest first.
+    opening: tuple[Message, ...] = ()
     #: The window of the dialog this participant may see, oldest first.
     messages: tuple[Message, ...] = ()
     #: What an orchestrator needs for its decision, also written in its instruction; None: another turn.
