@@ -12,7 +12,7 @@ from pydantic import Field
 from ..models.errors import AgentError
 from ..models.sessions.known_agents import ReaderModel
 from ..models.sessions.limits import SpendingBounds
-from ..models.sessions.options import AgentBinding
+from ..models.sessions.options import AgentBinding, Description
 from .agent import AnyAgent
 from .execution.loading import load_callable
 from .execution.threads import DaemonThreadPool
@@ -111,6 +111,10 @@ class AgentKind:
         """Return the detail that distinguishes the agent from others of its kind, such as its model."""
         raise NotImplementedError
 
+    def introduction(self) -> str:
+        """Return what the agent is for, in one line for other participants; empty: it does not say."""
+        return ""
+
     def check(self, env: KindEnv) -> Iterator[FieldProblem]:
         """Yield problems on this machine, before a turn fails; no model is called."""
         return iter(())
@@ -165,3 +169,10 @@ class GuardedEntry(AgentKind, EntryBase):
 
     #: Names of `[guards]` tables that check the agent's turns, in this order; the first hit decides.
     guards: tuple[str, ...] = Field(default=(), max_length=100)
+    #: What the agent is for, in one line for other participants. Left out if it is empty, so that the identity of an
+    #: agent stays the same.
+    description: Description = Field(default="", exclude_if=lambda text: not text)
+
+    def introduction(self) -> str:
+        """As in AgentKind."""
+        return self.description

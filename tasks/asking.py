@@ -36,7 +36,8 @@ from .runtime.leases import RenewedLease
 from .runtime.runtime import Boundary, Runtime
 from .turns.results import ask_for_correction, describe_faults, find_output_faults, read_output
 from .turns.turn import Turn, retry_during_outage
-from .views.turn_context import item_results, turn_context
+from .views.session_views import SessionFacts
+from .views.turn_context import item_results, read_opening, turn_context
 
 log = logging.getLogger(__name__)
 
@@ -91,6 +92,13 @@ def _context(runtime: Runtime, turn: Turn) -> TurnContext:
         timeout_s=turn.timeout_s,
         memory=None if turn.recall is None else turn.recall.view,
     )
+    update: dict[str, object] = {}
+    if not context.position.is_whole:
+        update["opening"] = read_opening(runtime.store, turn.session_id)
+    if about := _descriptions(runtime, facts):
+        update["descriptions"] = about
+    if update:
+        context = context.model_copy(update=update)
     is_fork = facts.spec.history is not None and facts.spec.history.before_turn is not None
     results = item_results(
         runtime.store,
@@ -101,6 +109,16 @@ def _context(runtime: Runtime, turn: Turn) -> TurnContext:
     if results:
         context = context.model_copy(update={"item_results": results})
     return context if waiting is None else context.model_copy(update={"answers": waiting.answers})
+
+
+def _descriptions(runtime: Runtime, facts: SessionFacts) -> dict[str, str]:
+    """Return what the participants are for: as the session says, or else as their agents say."""
+    own = facts.descriptions
+    texts = (
+        (who, own.get(who) or runtime.agents.registry.introduction(binding.agent))
+        for who, binding in facts.spec.agents.items()
+    )
+    return {who: text for who, text in texts if text}
 
 
 def _uses_services(agent: AnyAgent) -> bool:

@@ -151,7 +151,7 @@ def turn(me: str = "ann", *, heard: Sequence[tuple[str, str]] = (), **changes: A
         "timeout_s": 30.0,
     }
     mode = mode_of((fields | changes)["mode"])
-    of_mode = {"mode_prompt": mode.prompt, "one_turn_each": mode.one_turn_each}
+    of_mode = {"one_turn_each": mode.one_turn_each}
     return TurnContext.model_validate(of_mode | fields | changes)
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..models.directives import read_directives
 from ..models.errors import AgentError, InvalidInput, UnknownAgent
-from ..models.modes import mode_of
 from ..models.protocol.collab import CollabMode, Participant
 from ..models.sessions.options import AgentBinding
 from ..models.turns.turn import Expects, TurnContext
@@ -178,7 +177,6 @@ def _context(name: str, request: TaskRequest, timeout_s: float) -> TurnContext:
     return TurnContext(
         session_id=request.task_id,
         mode=CollabMode.PAIR,
-        mode_prompt=mode_of(CollabMode.PAIR).prompt,
         title=f"A task of {request.app}",
         purpose=request.to_json(),
         me=me,

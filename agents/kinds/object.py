@@ -35,6 +35,7 @@ from typing import Any, Literal, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...models.errors import InvalidInput, invalid_input
+from ...models.prompts.layout import build_prompt, dialog_of, format_message
 from ...models.sessions.options import AgentBinding, AgentName
 from ...models.turns.streaming import output_of_turn
 from ...models.turns.turn import TurnContext, TurnOutcome
@@ -42,7 +43,6 @@ from ..agent import AnyAgent
 from ..entry import AgentKind, KindEnv
 from ..execution.failures import to_agent_error
 from ..execution.threads import DaemonThreadPool
-from ..llm.prompts import attribute_message, system_prompt, turn_prompt
 from ..tables import Window
 from .foreign import AskFunction, ask_function
 from .python import PythonAgent, to_outcome
@@ -159,6 +159,8 @@ class ObjectEntry(AgentKind):
     window: int = 100
     #: Guards that check the agent's turns.
     guards: tuple[str, ...] = ()
+    #: What the agent is for, for other participants.
+    about: str = ""
 
     def create(self, _binding: AgentBinding, _env: KindEnv) -> AnyAgent:
         """As in AgentKind."""
@@ -167,6 +169,10 @@ class ObjectEntry(AgentKind):
     def describe(self) -> str:
         """As in AgentKind."""
         return self.what
+
+    def introduction(self) -> str:
+        """As in AgentKind."""
+        return self.about
 
 
 def object_entry(
@@ -195,6 +201,7 @@ def object_entry(
         options.description or f"{mark.module}:{what}",
         window=options.window,
         guards=options.guards,
+        about=options.description,
     )
 
 
@@ -244,7 +251,7 @@ class PromptAgent:
 
 
 def dialog_prompt(turn: TurnContext) -> str:
-    """Return one prompt: the session and the form of an answer, the visible dialog, the request of the turn."""
-    lines = [attribute_message(message, turn.roster) for message in turn.messages]
-    parts = (system_prompt(turn, "", structured=False), "\n".join(lines), turn_prompt(turn))
-    return "\n\n".join(part for part in parts if part)
+    """Return one prompt: the session and the form of an answer, the task, the visible dialog, the request of the turn."""
+    prompt = build_prompt(turn, "", structured=False)
+    blocks = [format_message(message, turn) for message in dialog_of(turn)]
+    return "\n\n".join(filter(None, (prompt.session, prompt.participant, prompt.task, *blocks, prompt.turn)))

@@ -82,7 +82,7 @@ class SessionEntry(GuardedEntry):
         return SpendingBounds(tokens=left.tokens, cost_micros=left.cost_micros)
 
     @property
-    def description(self) -> str:
+    def tool_description(self) -> str:
         """Description of the session for a model that may call it."""
         return f"{self.document.get('title', '')}: {self.document.get('purpose', '')}"
 

@@ -25,7 +25,7 @@ from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.settings import ModelSettings
 
 from ...models.errors import AgentError, AgentFailed
-from ...models.prompts.plain import plain_system_prompt
+from ...models.protocol.collab import Participant
 from ...models.protocol.dialog import CUT_LINES, CutReason, message_digest
 from ...models.turns.message_lists import estimate_tokens
 from ...models.turns.streaming import OutputListener
@@ -52,7 +52,6 @@ from .cuts import (
     split_dialog,
 )
 from .errors import model_failure
-from .prompts import without_own_name
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
 from .tools import Toolbox, ToolContext, Toolset, review_toolsets
 from .windows import MAX_DIALOG_TOKENS
@@ -67,7 +66,18 @@ _CUT = "the review was cut at the token limit of the answer (finish reason: leng
 
 #: Fields of the context that are no part of the request key: they may differ between two attempts of a turn.
 _CUT_REASONS = {"length": CutReason.LENGTH, "content_filter": CutReason.FILTER}
-_VOLATILE_FIELDS = {"messages", "memory", "attempt", "remaining", "timeout_s", "approvers", "observers"}
+_VOLATILE_FIELDS = {
+    "messages",
+    "opening",
+    "position",
+    "descriptions",
+    "memory",
+    "attempt",
+    "remaining",
+    "timeout_s",
+    "approvers",
+    "observers",
+}
 
 
 class LLMAgent:
@@ -253,24 +263,25 @@ class LLMAgent:
         settings, life = self._settings, None
         models = [source.model for source in calls.chain]
         files = await files_for_model(dialog.messages, settings.attachments)
-        if settings.plain:
-            system = plain_system_prompt(turn, settings.instructions)
-            history = plain_history(turn, dialog, files=files)
+        prompt = settings.prompt(turn.model_copy(update={"messages": tuple(dialog.messages)}))
+        if isinstance(prompt, str):
+            system, history = prompt, plain_history(turn, dialog, files=files)
         else:
-            prompt = settings.prompt(turn)
             system, life = system_text(prompt), cache_life(turn) if settings.marks_cache else None
             if request is not None:
                 prompt = replace(prompt, turn=request)
             history = build_history(prompt, dialog, files=files, life=life)
         calls.cache_life = life
         of_cache = {} if life is None else {**cache_settings(life), **cache_key_settings(models, system)}
-        form = settings.form(turn)
-        text_or_form: Any = (form or str) if request is None else [str, *filter(None, [form])]
+        # Minutes are text; the forms stay, because other tools would change the beginning of the request.
+        forms = settings.output_type(turn)
+        if request is not None and forms is not str:
+            forms = [str, forms]
         return await _model_agent().run(
             history.prompt,
             model=models[0],
             deps=ToolContext(whole_turn),
-            output_type=text_or_form,
+            output_type=forms,
             instructions=system,
             message_history=history.earlier,
             model_settings=cast(ModelSettings, {**of_cache, **settings.model_settings(turn)}),
@@ -313,6 +324,15 @@ def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> Tu
         reason = answer.response.finish_reason
         raise UnexpectedModelBehavior(f"the model returned an empty answer (finish reason: {reason})")
     return TurnOutcome.say(text, usage=spent)
+
+
+def without_own_name(text: str, me: Participant) -> str:
+    """Return an answer without the `name: ` that models put in front."""
+    plain = text.strip()
+    for name in (me.display_name or me.participant_id, me.participant_id):
+        if plain.lower().startswith(f"{name.lower()}:"):
+            return plain[len(name) + 1 :].strip()
+    return plain
 
 
 def _stream_handler(listener: OutputListener) -> EventStreamHandler[ToolContext]:

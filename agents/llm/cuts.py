@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from ...models.prompts.layout import format_message, format_note, is_own
+from ...models.prompts.layout import dialog_of, format_message, format_note, is_own
 from ...models.protocol.collab import ParticipantKind
 from ...models.protocol.dialog import Message, Role, message_digest
 from ...models.text.tags import escape_tags, write_tag
@@ -52,12 +52,7 @@ def render_blocks(turn: TurnContext, max_tokens: int) -> list[Block]:
         turn: The turn.
         max_tokens: Maximum tokens of the dialog; a message above half of them keeps its beginning and its end.
     """
-    opening = {message_digest(message) for message in turn.opening}
-    return [
-        _render(message, turn, max_tokens // 2)
-        for message in turn.messages
-        if not opening or message_digest(message) not in opening
-    ]
+    return [_render(message, turn, max_tokens // 2) for message in dialog_of(turn)]
 
 
 def _render(message: Message, turn: TurnContext, most: int) -> Block:

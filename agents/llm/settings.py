@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from pydantic import BaseModel, Field, JsonValue
-from pydantic_ai import StructuredDict
+from pydantic_ai import StructuredDict, ToolOutput
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model
@@ -23,8 +23,10 @@ from pydantic_ai.settings import ModelSettings
 
 from ...models.alignment.marks import Scores
 from ...models.prompts.layout import Prompt, build_prompt
+from ...models.prompts.plain import plain_system_prompt
 from ...models.text.json_text import dump_json, parse_json
 from ...models.turns.turn import (
+    MAX_ANSWER,
     REVIEW_PARAMETER,
     Decision,
     DraftMessage,
@@ -41,20 +43,33 @@ _LEAST_WINDOW = 8
 
 
 class NextSpeaker(BaseModel):
-    """Someone who speaks next."""
+    """A participant who speaks next."""
 
     name: str = Field(description="participant id")
-    instruction: str = Field(default="", max_length=8_000, description="what this participant should do")
+    instruction: str = Field(default="", max_length=8_000, description="what this participant is to do")
 
 
 class DecisionForm(BaseModel):
-    """Who speaks next, or that the purpose is reached."""
+    """Decide who speaks next and what for, or answer the task."""
 
-    satisfied: bool = Field(description="true: the purpose is reached, no one needs to speak")
-    progress: bool = Field(default=True, description="false: no progress since the last decision")
-    next: list[NextSpeaker] = Field(default=[], description="who speaks next, in order")
-    side_by_side: bool = Field(default=False, description="true: they speak at once, not one after the other")
-    reason: str = Field(default="", max_length=2_000, description="why, in one sentence")
+    reason: str = Field(
+        default="",
+        max_length=2_000,
+        description="what is still missing, in one or two sentences, at most 500 characters",
+    )
+    satisfied: bool = Field(description="true: the task is answered, `answer` holds the answer")
+    answer: str = Field(
+        default="", max_length=MAX_ANSWER, description="needed if satisfied: the whole answer to the task"
+    )
+    progress: bool = Field(
+        default=True, description="false: the turns since your last decision brought nothing new"
+    )
+    next: list[NextSpeaker] = Field(
+        default=[], description="who speaks next, in order, and what each is to do"
+    )
+    side_by_side: bool = Field(
+        default=False, description="true: all in `next` work at the same time and do not see each other"
+    )
 
     def to_decision(self) -> Decision:
         """Return the decision."""
@@ -65,6 +80,7 @@ class DecisionForm(BaseModel):
             side_by_side=self.side_by_side,
             instructions={s.name: s.instruction for s in self.next if s.instruction},
             reason=self.reason,
+            answer=self.answer if self.satisfied else "",
         )
 
     def to_outcome(self, usage: Usage) -> TurnOutcome:
@@ -93,21 +109,33 @@ class JudgeForm(DecisionForm):
 
 
 class ReviewForm(BaseModel):
-    """The verdict on a partner's work."""
+    """Review the newest version of a partner's work."""
 
-    approved: bool = Field(description="true: the work is good as it is")
-    comment: str = Field(min_length=1, description="why it is good, or what to fix")
+    must_fix: list[str] = Field(
+        default=[],
+        description="what must change: the place, what is wrong, what would be right; empty if approved",
+    )
+    comment: str = Field(default="", description="one or two sentences on the version as a whole")
+    approved: bool = Field(description="true: nothing that matters is left")
 
     def to_outcome(self, usage: Usage) -> TurnOutcome:
         """Return the outcome: the verdict, and a message with its text."""
-        text = f"APPROVED: {self.comment}" if self.approved else self.comment
-        decision = Decision(satisfied=self.approved, reason=self.comment[:2_000])
-        return TurnOutcome(messages=(DraftMessage(content=text),), decision=decision, usage=usage)
+        faults = "\n".join(f"- {fault.strip()}" for fault in self.must_fix if fault.strip())
+        text = "\n".join(filter(None, (self.comment.strip(), faults)))
+        if self.approved:
+            text = f"APPROVED: {text}".strip()
+        decision = Decision(satisfied=self.approved, reason=text.removeprefix("APPROVED: ")[:2_000])
+        return TurnOutcome(
+            messages=(DraftMessage(content=text or _NO_COMMENT),), decision=decision, usage=usage
+        )
+
+
+_NO_COMMENT = "Not approved, without a comment."
 
 
 def _words(decision: Decision) -> str:
     if decision.satisfied:
-        return f"DONE: {decision.reason}".strip()
+        return decision.answer or f"DONE: {decision.reason}".strip()
     lines = [] if decision.progress else [f"STALLED: {decision.reason}"]
     if decision.next:
         lines.append(f"{'TOGETHER' if decision.side_by_side else 'NEXT'}: {', '.join(decision.next)}")
@@ -157,6 +185,7 @@ def usage_of(response: ModelResponse, price: Price | None) -> Usage:
 #: Token limit of an answer that every model accepts; some reject a higher one.
 SAFE_MAX_TOKENS = 4_000
 
+_TOOL_NAMES = {Expects.DECISION: "decide", Expects.REVIEW: "review"}
 _FORMS: dict[Expects, type[BaseModel]] = {Expects.DECISION: DecisionForm, Expects.REVIEW: ReviewForm}
 
 
@@ -233,14 +262,24 @@ class LLMSettings:
             return None
         return JudgeForm if turn.scoring and turn.expects is Expects.DECISION else _FORMS[turn.expects]
 
-    def prompt(self, turn: TurnContext) -> Prompt:
-        """Return the parts of a request besides the dialog."""
-        return build_prompt(turn, self.instructions, structured=self.form(turn) is not None)
-
     @property
     def marks_cache(self) -> bool:
         """Whether points are marked: not if the registry has its own settings for a provider's cache."""
         return self.cache and not any("cache" in name for name in self.settings)
+
+    def output_type(self, turn: TurnContext) -> Any:
+        """Return the answer of a turn for pydantic-ai: text, or a tool with the form."""
+        form = self.form(turn)
+        if form is None:
+            return str
+        name = "result" if turn.output_schema is not None else _TOOL_NAMES.get(turn.expects, "result")
+        return ToolOutput(form, name=name)
+
+    def prompt(self, turn: TurnContext) -> Prompt | str:
+        """Return the parts of a request; for a small model, its system prompt."""
+        if self.plain:
+            return plain_system_prompt(turn, self.instructions)
+        return build_prompt(turn, self.instructions, structured=self.form(turn) is not None)
 
     def answer_tokens(self, turn: TurnContext) -> int | None:
         """Return the maximum tokens of the answer, at most the reservation of the turn; None: no limit."""

@@ -66,7 +66,9 @@ class AgentsFile(FileTables):
     def sessions(self) -> dict[str, str]:
         """Descriptions of the sessions that models may call, by name."""
         return {
-            name: entry.description for name, entry in self.agents.items() if isinstance(entry, SessionEntry)
+            name: entry.tool_description
+            for name, entry in self.agents.items()
+            if isinstance(entry, SessionEntry)
         }
 
 

@@ -193,6 +193,11 @@ class Registry:
             for name, entry in sorted(self._entries.items())
         )
 
+    def introduction(self, name: str) -> str:
+        """Return what an agent is for, as its entry says; empty: it does not say, or is not known here."""
+        entry = self._entries.get(name)
+        return "" if entry is None else entry.introduction()
+
     def reader_models(self) -> dict[str, ReaderModel]:
         """Return what a review must know of the model agents, by name of the agent."""
         readers = {name: entry.reader(self._env) for name, entry in sorted(self._entries.items())}

@@ -23,6 +23,8 @@ from ..sessions.stop_conditions import MaxRounds, StopCondition
 from ..turns.frozen import Frozen
 from ..turns.turn import OutcomeKind
 from .mode import Demo, Mode, all_but
+from .positions import broadcast_position
+from .texts.broadcast import TEXTS
 
 _DEFAULT_STOP: StopCondition = MaxRounds(1)
 
@@ -151,7 +153,8 @@ def _roles(collab: Collab, options: ModeOptions) -> ParticipantRoles:
 MODE = Mode(
     name="broadcast",
     summary="All answer the same message side by side; an aggregator may sum up.",
-    prompt="All answer the same message, without seeing each other's answers.",
+    texts=TEXTS,
+    position=broadcast_position,
     plan=plan,
     default_stop=_DEFAULT_STOP,
     one_turn_each=True,

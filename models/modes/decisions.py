@@ -68,6 +68,8 @@ LAST_HAND_OFFS = 8
 LAST_TURNS = 8
 SHOWN_PEOPLE = 30
 SHOWN_NAME = 60
+#: Maximum number of characters of one instruction in a stored decision.
+ASKED = 120
 #: Maximum number of characters of the names in one stored decision. A name has up to 500.
 KEPT_NAMES = 4_000
 
@@ -120,7 +122,7 @@ class DecisionLog(Frozen):
             round=round_number,
             next=_first_names(choice.next),
             side_by_side=choice.side_by_side,
-            instruction=excerpt("; ".join(filter(None, instructions))),
+            instruction="; ".join(excerpt(text, ASKED) for text in instructions[:SHOWN_PEOPLE] if text),
             note=note,
         )
         return self.model_copy(update={"decisions": (*self.decisions, made)[-LAST_DECISIONS:]})
@@ -210,7 +212,7 @@ def _decision_line(made: LedgerDecision | str) -> str:
     if isinstance(made, str):
         return made
     order = " side by side" if made.side_by_side else ""
-    wording = f" ({made.instruction})" if made.instruction else ""
+    wording = f" ({excerpt(made.instruction)})" if made.instruction else ""
     return f"round {made.round}: {excerpt(', '.join(made.next))}{order}{made.note}{wording}"
 
 

@@ -12,7 +12,10 @@ from ..sessions.plan import BoardEntry, ParticipantRoles, Plan, SessionView
 from ..sessions.stop_conditions import StopCondition
 from ..text.redact import excerpt
 from ..turns.decision_ledger import DecisionLedger
+from ..turns.position import TurnPosition
 from ..turns.turn import TurnResult
+from .positions import PositionFacts, base_position
+from .texts.common import NO_TEXTS, ModeTexts
 
 #: Function that returns why a mode refuses a hand-off to the participants that its name may mean; empty:
 #: accepted.
@@ -47,6 +50,10 @@ def _accept(_roster: Sequence[Participant], _options: ModeOptions) -> None:
     """Accept all options."""
 
 
+def _no_ending(_position: TurnPosition) -> str:
+    return ""
+
+
 def _no_board(_view: SessionView, _reason_code: str) -> tuple[BoardEntry, ...]:
     return ()
 
@@ -78,12 +85,16 @@ class Mode:
     name: str
     #: Description for users, one line.
     summary: str
-    #: Description of the turn order for models, one line.
-    prompt: str
     plan: Callable[[SessionView], Plan]
     default_stop: StopCondition
     #: Check of hand-offs; None: the planner accepts all of them unchanged.
     refuses: HandOffCheck | None = refuse_all
+    #: Texts for language models.
+    texts: ModeTexts = NO_TEXTS
+    #: Returns how a session in the mode ends besides its stop conditions, such as `when Ann approves`; empty: in no way.
+    ending: Callable[[TurnPosition], str] = _no_ending
+    #: Returns the position of a turn in the mode.
+    position: Callable[[PositionFacts], TurnPosition] = base_position
     #: True if the mode has rounds. If False, `max_rounds` is refused, and a removed participant leaves after
     #: its open turn.
     has_rounds: bool = True

@@ -18,6 +18,9 @@ from ..turns.frozen import Frozen
 from ..turns.turn import Decision, Expects, TurnResult
 from .decisions import DecisionLog, check_decision
 from .mode import Demo, Mode, all_but, refuse_unless_one_other
+from .positions import orchestrated_position
+from .texts.common import name
+from .texts.orchestrated import TEXTS
 
 _DEFAULT_STOP: StopCondition = MaxRounds(10)
 
@@ -159,7 +162,9 @@ def _roles(collab: Collab, options: ModeOptions) -> ParticipantRoles:
 MODE = Mode(
     name="orchestrated",
     summary="An orchestrator names who speaks next, and decides again after each turn.",
-    prompt="An orchestrator says who speaks next and what it asks of them.",
+    texts=TEXTS,
+    ending=lambda position: f"when {name(position.orchestrator)} finds the task answered",
+    position=orchestrated_position,
     plan=plan,
     default_stop=_DEFAULT_STOP,
     refuses=refuse_hand_off,

@@ -19,6 +19,8 @@ from ..sessions.stop_conditions import MaxRounds, StopCondition
 from ..turns.frozen import Frozen
 from ..turns.turn import Expects, TurnResult
 from .mode import Demo, Mode, equal_roles, refuse_unless_one_other
+from .positions import pair_position
+from .texts.pair import TEXTS
 
 _DEFAULT_STOP: StopCondition = MaxRounds(5)
 
@@ -80,7 +82,9 @@ def _roles(collab: Collab, options: ModeOptions) -> ParticipantRoles:
 MODE = Mode(
     name="pair",
     summary="A driver works and a navigator reviews, until the navigator approves.",
-    prompt="You work as a pair: one drives, the other navigates and reviews.",
+    texts=TEXTS,
+    ending=lambda _position: "when the navigator approves",
+    position=pair_position,
     plan=plan,
     default_stop=_DEFAULT_STOP,
     refuses=refuse_hand_off,

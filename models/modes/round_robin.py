@@ -15,6 +15,7 @@ from ..sessions.stop_conditions import MaxRounds, StopCondition
 from ..turns.frozen import Frozen
 from ..turns.turn import TurnResult
 from .mode import Demo, Mode, refuse_unless_one_other
+from .texts.round_robin import TEXTS
 
 _DEFAULT_STOP: StopCondition = MaxRounds(3)
 
@@ -80,7 +81,7 @@ def _load_state(view: SessionView) -> _PlannerState:
 MODE = Mode(
     name="round_robin",
     summary="Everyone speaks in roster order, again and again.",
-    prompt="You speak in turn, one after the other.",
+    texts=TEXTS,
     plan=plan,
     default_stop=_DEFAULT_STOP,
     refuses=refuse_hand_off,

@@ -26,6 +26,8 @@ from ..turns.turn import OutcomeKind
 from .board import Board
 from .board_state import BoardItem, BoardState
 from .mode import Demo, Mode, equal_roles
+from .positions import swarm_position
+from .texts.swarm import TEXTS
 
 #: Default stop condition: more turns than the limits of the board allow with the default options.
 _DEFAULT_STOP: StopCondition = MaxTurns(10_000)
@@ -171,7 +173,9 @@ def _roles(collab: Collab, options: ModeOptions) -> ParticipantRoles:
 MODE = Mode(
     name="swarm",
     summary="Free participants take the oldest work item that is for them.",
-    prompt="You take work items from a shared board, one at a time.",
+    texts=TEXTS,
+    ending=lambda _position: "when no work is left",
+    position=swarm_position,
     plan=plan,
     default_stop=_DEFAULT_STOP,
     refuses=None,

@@ -27,6 +27,9 @@ from .subsessions import SESSION_AGENT
 AgentName = Annotated[NonBlank, Field(max_length=200)]
 
 
+#: What a participant is for, in one line.
+Description = Annotated[str, Field(max_length=200)]
+
 #: Maximum number of items on a board at the start.
 MAX_ITEMS = 1_000
 
@@ -206,6 +209,8 @@ class AgentBinding(Frozen):
     #: Document of the sub-session that takes the turns of the participant, with the built-in agent `session`.
     session: dict[str, JsonValue] | None = None
     instructions: str | None = Field(default=None, max_length=32_768)
+    #: What the participant is for, for the others; None: what its agent says of itself. Left out if it is not given.
+    description: Description | None = Field(default=None, exclude_if=lambda text: text is None)
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: int | None = Field(default=None, ge=1)
     #: Handed to the agent as `TurnContext.parameters`, over the session's own.

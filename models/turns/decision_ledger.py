@@ -35,10 +35,30 @@ class LedgerDecision(Frozen):
     round: int
     next: tuple[str, ...]
     side_by_side: bool = False
-    #: Its instructions, cut to a line.
+    #: Its instructions, each cut to a line: that for all of them, and `name: instruction` for one, joined with `; `.
     instruction: str = ""
     #: Why Symposia has chosen the participant instead of the orchestrator; empty: it has not.
     note: str = ""
+
+    def asked_of(self, participant_id: str) -> str:
+        """Return the instruction that reached a participant; empty: none."""
+        if participant_id not in self.next:
+            return ""
+        starts = {name: self._start_of(name) for name in self.next}
+        places = sorted(start for start in starts.values() if start >= 0)
+        start = starts[participant_id]
+        if start < 0:
+            return self.instruction[: places[0]].removesuffix("; ") if places else self.instruction
+        end = next((place for place in places if place > start), len(self.instruction))
+        return self.instruction[start + len(participant_id) + 2 : end].removesuffix("; ")
+
+    def _start_of(self, name: str) -> int:
+        """Return the place of the instruction of one participant; -1: it has none of its own."""
+        text = f"{name}: "
+        if self.instruction.startswith(text):
+            return 0
+        at = self.instruction.find(f"; {text}")
+        return at + 2 if at >= 0 else -1
 
 
 class LedgerHandOff(Frozen):

@@ -71,6 +71,8 @@ class ItemResult(Frozen):
     #: `done` or `dropped`.
     status: str
     participant: str | None = None
+    #: Number of the turn that closed it.
+    turn_number: int | None = None
     #: The last message of the turn that closed it, cut; empty: the turn had no message.
     text: str = ""
     #: The data of that message; None: there is none, or it is too long.

@@ -28,6 +28,7 @@ from .asked_people import people_of
 from .decision_ledger import DecisionLedger
 from .frozen import Frozen, ShortText
 from .items import ItemResult, NewItem, WorkItem
+from .position import TurnPosition
 from .streaming import output_of_turn
 
 #: Data of a turn beside its text.
@@ -115,6 +116,10 @@ def _check_turn_usage(usage: Usage) -> Usage:
 TurnUsage = Annotated[Usage, AfterValidator(_check_turn_usage)]
 
 
+#: Maximum characters of the answer of an orchestrator.
+MAX_ANSWER = 200_000
+
+
 class Decision(Frozen):
     """Decision of an orchestrator, or verdict of a navigator (only `satisfied` and `reason` count there)."""
 
@@ -130,6 +135,9 @@ class Decision(Frozen):
         default_factory=dict, max_length=1_000
     )
     reason: str = Field(default="", max_length=2_000)
+    #: Answer to the task, if `satisfied`: the message of the turn. Left out if it is empty, so that workers of earlier
+    #: versions read the decision.
+    answer: CleanText = Field(default="", max_length=MAX_ANSWER, exclude_if=lambda text: not text)
     #: In alignment sessions the judge's scores, by participant id.
     scores: dict[ShortText, Scores] = Field(default_factory=dict, max_length=1_000)
 
@@ -208,8 +216,6 @@ class TurnContext(Frozen):
 
     session_id: str
     mode: CollabMode
-    #: How turns follow each other in this mode, in one line for models.
-    mode_prompt: str = ""
     #: Every participant has one turn in every round.
     one_turn_each: bool = False
     title: str
@@ -229,10 +235,14 @@ class TurnContext(Frozen):
     scoring: bool = False
     #: JSON schema of the output that this turn must have; None: the turn needs no output.
     output_schema: dict[str, JsonValue] | None = None
-    #: The messages with which the session was opened, which are part of its task; oldest first.
-    opening: tuple[Message, ...] = ()
     #: The window of the dialog this participant may see, oldest first.
     messages: tuple[Message, ...] = ()
+    #: Messages of users and notes before the first turn, also if `messages` no longer contains them.
+    opening: tuple[Message, ...] = ()
+    #: Position of the turn in its session.
+    position: TurnPosition = TurnPosition()
+    #: What participants are for, by participant id; those without a description are left out.
+    descriptions: dict[str, str] = Field(default_factory=dict)
     #: What an orchestrator needs for its decision, also written in its instruction; None: another turn.
     ledger: DecisionLedger | None = None
     #: The work item of a swarm's turn.
@@ -269,7 +279,8 @@ class TurnContext(Frozen):
     @property
     def attachments(self) -> tuple[Attachment, ...]:
         """Files of the messages, oldest first, each once; `Attachment.load` returns the bytes."""
-        attachments = (attachment for message in self.messages for attachment in message.attachments)
+        messages = (*self.opening, *self.messages)
+        attachments = (attachment for message in messages for attachment in message.attachments)
         return tuple(dict.fromkeys(attachments))
 
     @property

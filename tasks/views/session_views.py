@@ -102,6 +102,11 @@ class SessionFacts:
         return {p.participant_id: p for p in people_of(self.participants, others)}
 
     @cached_property
+    def descriptions(self) -> dict[str, str]:
+        """Return what participants are for, by id, as far as the session says it."""
+        return {who: binding.description for who, binding in self.spec.agents.items() if binding.description}
+
+    @cached_property
     def limits(self) -> RemainingBudget:
         """Return the budget of the whole session; None: no limit."""
         return self.spec.stop.remaining(Totals())

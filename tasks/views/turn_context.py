@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...alignment.turn_format import add_format_instruction
 from ...models.memory.recall import MemoryView
 from ...models.modes import mode_of
+from ...models.modes.positions import MAX_OPENING, opening_of
 from ...models.protocol.dialog import Message
 from ...models.sessions.plan import BoardEntry, PlannedTurn, Totals
 from ...models.text.json_text import dump_json
@@ -29,6 +30,7 @@ from ...state.redis.readers import (
 )
 from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.store import SessionStore
+from .position import turn_position
 from .session_views import (
     SessionFacts,
     T,
@@ -96,17 +98,20 @@ def turn_context(
 ) -> TurnContext:
     """Return the context of one turn for its agent, with the newest `window` of the granted messages.
 
-    `earlier`: messages of the session's history, which come before them.
+    `earlier`: messages of the session's history, which come before them. The opening is left out if it is not among them.
     """
     texts = newest_messages(grant.messages, window, is_first_pinned=REVIEW_PARAMETER in facts.spec.parameters)
     binding, mode = facts.spec.agents[planned.participant], mode_of(facts.collab.mode)
     totals = _totals(
         state, closed=state.closed, skipped=state.skipped, rounds=state.rounds, usage=state.usage
     )
+    own = read_all_stored(Message, texts, session_id=facts.session_id, part="dialog")
+    has_room = len(grant.messages) < window or len(grant.messages) == state.messages
+    is_whole = has_room and len(own) == len(grant.messages)
+    messages = (*earlier, *own)
     return TurnContext(
         session_id=facts.session_id,
         mode=facts.collab.mode,
-        mode_prompt=mode.prompt,
         one_turn_each=mode.one_turn_each,
         title=facts.collab.title,
         purpose=facts.collab.purpose,
@@ -122,7 +127,10 @@ def turn_context(
         else add_format_instruction(facts.spec.protocol, planned.instruction),
         scoring=facts.spec.protocol is not None,
         output_schema=facts.spec.output.json_schema if planned.output and facts.spec.output else None,
-        messages=(*earlier, *read_all_stored(Message, texts, session_id=facts.session_id, part="dialog")),
+        messages=messages,
+        opening=opening_of(own) if is_whole else (),
+        position=turn_position(facts, state, planned, grant.number, totals, messages, is_whole=is_whole),
+        descriptions=facts.descriptions,
         ledger=_ledger(facts, state, planned, totals),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},
@@ -130,6 +138,12 @@ def turn_context(
         remaining=_remaining(facts, state, grant, totals),
         timeout_s=timeout_s,
     )
+
+
+def read_opening(store: SessionStore, session_id: str) -> tuple[Message, ...]:
+    """Return the messages of a dialog before its first turn; a few entries are read, whatever its length."""
+    entries = StreamReader(store.client).page(session_id, "dialog", count=MAX_OPENING)
+    return opening_of(_read_message(session_id, text) for _, text in entries)
 
 
 #: Maximum characters of all results of a turn together, of one result, and of one result among very many.
@@ -190,6 +204,7 @@ def _cut(entry: BoardEntry, message: Message | None, share: int) -> ItemResult:
         item=excerpt(entry.item.text),
         status=entry.status,
         participant=entry.participant,
+        turn_number=entry.turn_number,
         text=text[:share],
         output=output if fits else None,
         is_cut=len(text) > share or not fits,

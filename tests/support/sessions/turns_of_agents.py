@@ -51,7 +51,7 @@ def turn() -> Callable[..., TurnContext]:
             "turn_number": 1,
         }
         mode = mode_of(str((fields | changes)["mode"]))
-        of_mode = {"mode_prompt": mode.prompt, "one_turn_each": mode.one_turn_each}
+        of_mode = {"one_turn_each": mode.one_turn_each}
         return TurnContext.model_validate(of_mode | fields | changes)
 
     return make
