@@ -27,7 +27,7 @@ from ..agents.execution.runner import AgentRunner
 from ..agents.llm.agent import LLMAgent
 from ..agents.llm.settings import LLMSettings, ModelSource
 from ..agents.llm.string_content import join_texts
-from ..models.modes import mode_of
+from ..models.modes import mode_of, with_position
 from ..models.protocol.collab import CollabMode, Participant
 from ..models.protocol.dialog import Message, Role, build_turn_message
 from ..models.turns.turn import TurnContext, TurnOutcome
@@ -152,7 +152,7 @@ def turn(me: str = "ann", *, heard: Sequence[tuple[str, str]] = (), **changes: A
     }
     mode = mode_of((fields | changes)["mode"])
     of_mode = {"one_turn_each": mode.one_turn_each}
-    return TurnContext.model_validate(of_mode | fields | changes)
+    return with_position(TurnContext.model_validate(of_mode | fields | changes))
 
 
 def _message(number: int, speaker: str, content: str) -> Message:

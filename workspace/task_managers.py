@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..models.directives import read_directives
 from ..models.errors import AgentError, InvalidInput, UnknownAgent
+from ..models.modes import with_position
 from ..models.protocol.collab import CollabMode, Participant
 from ..models.sessions.options import AgentBinding
 from ..models.turns.turn import Expects, TurnContext
@@ -174,7 +175,7 @@ class AgentVerdicts:
 
 def _context(name: str, request: TaskRequest, timeout_s: float) -> TurnContext:
     me = Participant(participant_id=name, role_id="task-manager")
-    return TurnContext(
+    turn = TurnContext(
         session_id=request.task_id,
         mode=CollabMode.PAIR,
         title=f"A task of {request.app}",
@@ -186,3 +187,4 @@ def _context(name: str, request: TaskRequest, timeout_s: float) -> TurnContext:
         instruction=_INSTRUCTION,
         timeout_s=timeout_s,
     )
+    return with_position(turn)

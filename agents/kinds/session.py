@@ -20,6 +20,7 @@ from pydantic import Field, JsonValue
 from pydantic_core import to_json
 
 from ...models.errors import InvalidInput
+from ...models.prompts.panels import describe_panel
 from ...models.sessions.limits import SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.sessions.plan import Totals
@@ -84,7 +85,20 @@ class SessionEntry(GuardedEntry):
     @property
     def tool_description(self) -> str:
         """Description of the session for a model that may call it."""
-        return f"{self.document.get('title', '')}: {self.document.get('purpose', '')}"
+        title, purpose = self.document.get("title", ""), self.document.get("purpose", "")
+        return describe_panel(str(title), str(purpose), ", ".join(self._members()))
+
+    def _members(self) -> Iterator[str]:
+        """Yield the participants with their roles, as far as the file names them."""
+        entries = self.document.get("participants")
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, str):
+                yield entry
+            elif isinstance(entry, dict) and (
+                who := entry.get("participant_id") or entry.get("id") or entry.get("name")
+            ):
+                role = entry.get("role_id") or entry.get("role")
+                yield f"{who} ({role})" if role else str(who)
 
 
 @dataclass(frozen=True, slots=True)

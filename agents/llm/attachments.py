@@ -40,10 +40,13 @@ async def name_attachments(turn: TurnContext) -> TurnContext:
     if not turn.attachments:
         return turn
     named = {
-        name: tuple([await _with_files(message) if message.attachments else message for message in messages])
-        for name, messages in (("opening", turn.opening), ("messages", turn.messages))
+        message_digest(message): await _with_files(message)
+        for message in (*turn.opening, *turn.messages)
+        if message.attachments
     }
-    return turn.model_copy(update=named)
+    messages = tuple(named.get(message_digest(message), message) for message in turn.messages)
+    opening = tuple(named.get(message_digest(message), message) for message in turn.opening)
+    return turn.model_copy(update={"messages": messages, "opening": opening})
 
 
 async def _with_files(message: Message) -> Message:

@@ -19,17 +19,20 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
+from pydantic import Field
 from pydantic_ai import FunctionToolset, RunContext, Tool, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from ...models.errors import AgentFailed
+from ...models.prompts.panels import FROM_A_PARTICIPANT, format_panel
 from ...models.sessions.recorded import RecordedTool
 from ...models.text.numbered_lines import split_lines
 from ...models.text.paths import MAX_PATH
+from ...models.text.tags import clean_line
 from ...models.turns.turn import REVIEW_PARAMETER, Question, TurnContext
 from ..agent import ReviewFilesPort
 from ..execution.failures import to_agent_error
@@ -234,19 +237,27 @@ def _variable(name: str, getenv: Callable[[str], str | None]) -> str:
     return value
 
 
+_QUESTION = "the question, with all facts, the wanted form of the answer, and what is not part of it"
+_NO_PANEL_ANSWER = "The panel gave no answer: {reason}. Go on without it and say so, or ask once more with a smaller question."
+
+
 def session_tool(name: str, description: str) -> Tool[ToolContext]:
     """Return the tool with which a model calls a session; the turn is parked until the sub-session has ended."""
 
-    async def ask(ctx: RunContext[ToolContext], text: str) -> str:
+    async def ask(
+        ctx: RunContext[ToolContext], question: Annotated[str, Field(description=_QUESTION)]
+    ) -> str:
         call = ctx.deps.effect_id
         given = find_answer(ctx.deps.turn, call)
         if given is None:
+            text = f"{FROM_A_PARTICIPANT}\n\n{question}"
             raise AnswerNeeded(Question(to=name, text=text, session=name, call=call))
-        return given.text or f"The session gave no answer: {given.error or 'it said nothing'}"
+        if given.text:
+            return format_panel(name, given)
+        return _NO_PANEL_ANSWER.format(reason=clean_line(given.error or "it said nothing", 500))
 
     # Alone: the end of the attempt would cancel another call while it runs, and the next attempt would repeat it.
-    described = f"Ask a session of several participants. {description}"
-    return Tool(ask, name=name, description=described, sequential=True)
+    return Tool(ask, name=name, description=description, sequential=True)
 
 
 #: Maximum bytes of one answer.

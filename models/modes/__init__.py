@@ -12,6 +12,7 @@ from .registry import (
     judge_hand_offs,
     mode_of,
     modes,
+    with_position,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "judge_hand_offs",
     "mode_of",
     "modes",
+    "with_position",
 ]

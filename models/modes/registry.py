@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..protocol.collab import CollabMode, Participant, add_mode_name, find_participants
 from ..sessions.options import ModeOptions
-from ..sessions.plan import FLOOR_SCOPE, RefusedHandOff, SessionView, Step
+from ..sessions.plan import FLOOR_SCOPE, PlannedTurn, RefusedHandOff, SessionView, Step
 from ..sessions.stop_conditions import RoundOfPasses, StopCondition
 from ..text.redact import excerpt
+from ..turns.position import TurnPosition
+from ..turns.turn import Expects, TurnContext
 from . import broadcast, orchestrated, pair, round_robin, swarm
 from .mode import Mode
+from .positions import PositionFacts, opening_of
 
 _MODES: dict[str, Mode] = {
     module.MODE.name: module.MODE for module in (round_robin, orchestrated, pair, broadcast, swarm)
@@ -45,6 +49,37 @@ def add_mode(mode: Mode) -> CollabMode:
     name = add_mode_name(mode.name)
     _MODES[mode.name] = mode
     return name
+
+
+def with_position(turn: TurnContext, **facts: Any) -> TurnContext:
+    """Return a turn of no session, such as one in a test, with the opening of its messages and its position.
+
+    Args:
+        turn: The turn; its position and its opening are computed if they are not set.
+        facts: Further fields of `PositionFacts`.
+    """
+    mode = mode_of(turn.mode)
+    orchestrator = turn.me.participant_id if turn.expects is Expects.DECISION else None
+    given: dict[str, Any] = {
+        "options": ModeOptions(),
+        "orchestrator": orchestrator,
+        "state": {},
+        "beside": {},
+    }
+    planned = PlannedTurn(
+        participant=turn.me.participant_id,
+        instruction=turn.instruction[:10_000],
+        expects=turn.expects,
+        item=turn.item,
+        output=turn.output_schema is not None,
+    )
+    own = {"turn": planned, "number": turn.turn_number, "roster": turn.roster, "messages": turn.messages}
+    position = turn.position
+    if position == TurnPosition():
+        position = mode.position(PositionFacts(**given | own | facts))
+    return turn.model_copy(
+        update={"position": position, "opening": turn.opening or opening_of(turn.messages)}
+    )
 
 
 def judge_hand_offs(view: SessionView) -> tuple[SessionView, tuple[RefusedHandOff, ...]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ..modes import mode_of
 from ..modes.texts.alignment import alignment_texts
-from ..modes.texts.common import ModeTexts, label, lines, name, names
+from ..modes.texts.common import ModeTexts, label, lines, name, names, sentences
 from ..protocol.collab import CollabMode, Participant, ParticipantKind
 from ..protocol.dialog import Message, Role, message_digest
 from ..text.json_text import dump_json
@@ -26,7 +26,8 @@ MAX_DESCRIPTION = 200
 #: Maximum characters of a question to a person that is repeated with its answer.
 _MAX_QUESTION = 500
 
-_INTRODUCTION = "Several participants work on one task, which stands in <task>. {rules}"
+_SEVERAL = "Several participants work on one task, which stands in <task>."
+_ONE = "You work on the task in <task>."
 _SEES = """\
 How you see the conversation:
 - <message from="..."> is what another participant said. Your own earlier answers are yours, without a tag.{seat}
@@ -139,7 +140,7 @@ def _session(turn: TurnContext, texts: ModeTexts) -> str:
     """Return block A, which is equal for all participants."""
     people = names(person.participant_id for person in turn.people)
     ending = turn.position.ending
-    introduction = _INTRODUCTION.format(rules=texts.rules(turn)).rstrip()
+    introduction = sentences(_SEVERAL if len(turn.roster) > 1 else _ONE, texts.rules(turn))
     standing = [escape_tags(message.content.strip()) for message in _standing(turn)]
     return "\n\n".join(
         filter(

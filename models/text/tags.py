@@ -131,22 +131,29 @@ def _compared(character: str) -> str:
 
 def clean_attribute(value: str) -> str:
     """Return a text for the value of an attribute: one line without quotation marks, brackets and controls."""
-    kept = []
-    for character in value:
-        category = unicodedata.category(character)
-        if category in ("Cc", "Zl", "Zp"):
-            kept.append(" ")
-        elif not (_compared(character) in "\"'<>" and _compared(character)) and (
-            category not in ("Cf", "Cs") or character in _JOINERS
-        ):
-            kept.append(character)
-    return " ".join("".join(kept).split())[:MAX_ATTRIBUTE].rstrip()
+    plain = "".join(character for character in value if _compared(character) not in _NOT_IN_ATTRIBUTES)
+    return _one_line(plain)[:MAX_ATTRIBUTE].rstrip()
+
+
+_NOT_IN_ATTRIBUTES = frozenset("\"'<>")
 
 
 def clean_line(text: str, max_characters: int) -> str:
     """Return a text as a part of a line of the engine: one line, with harmless tags, and cut."""
-    line = " ".join(text.split())
+    line = _one_line(text)
     return escape_tags(line if len(line) <= max_characters else f"{line[: max_characters - 3].rstrip()}...")
+
+
+def _one_line(text: str) -> str:
+    """Return a text as one line without controls and invisible characters, such as those that turn the direction."""
+    kept = []
+    for character in text:
+        category = unicodedata.category(character)
+        if category in ("Cc", "Zl", "Zp"):
+            kept.append(" ")
+        elif category not in ("Cf", "Cs") or character in _JOINERS:
+            kept.append(character)
+    return " ".join("".join(kept).split())
 
 
 def write_tag(name: str, body: str, attributes: Mapping[str, str] | None = None) -> str:

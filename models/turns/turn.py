@@ -180,6 +180,13 @@ class Question(Frozen):
         return self.tool is not None
 
 
+class PanelAnswer(Frozen):
+    """The newest message of one participant of a sub-session."""
+
+    by: str
+    text: str
+
+
 class GivenAnswer(Frozen):
     """A question, and what was answered."""
 
@@ -194,6 +201,11 @@ class GivenAnswer(Frozen):
     output: JsonValue = None
     #: Why a sub-session gave no answer.
     error: str | None = None
+    #: Newest messages of all participants of a sub-session whose last message is not the answer of all of them. Left
+    #: out if there are none, so that workers of earlier versions read it.
+    answers: tuple[PanelAnswer, ...] = Field(default=(), exclude_if=lambda answers: not answers)
+    #: Reason why a sub-session ended. Left out if it is empty.
+    ended: str = Field(default="", exclude_if=lambda text: not text)
 
 
 class RemainingBudget(Frozen):

@@ -17,7 +17,15 @@ from ...models.sessions.plan import PlannedTurn
 from ...models.sessions.stop_conditions import StopReason
 from ...models.text.redact import excerpt
 from ...models.text.words import count_of
-from ...models.turns.turn import DraftMessage, OutcomeKind, TurnContext, TurnOutcome, TurnResult, Usage
+from ...models.turns.turn import (
+    Decision,
+    DraftMessage,
+    OutcomeKind,
+    TurnContext,
+    TurnOutcome,
+    TurnResult,
+    Usage,
+)
 from ...models.turns.waiting import Awaits, ParkedQuestion
 from ...state.sessions.records import SessionState
 from ...state.sessions.requests import TurnOutput
@@ -57,7 +65,7 @@ class MessageBuilder:
             number=self.number,
             participant=self.planned.participant,
             kind=kind,
-            decision=outcome.decision,
+            decision=without_answer(outcome.decision),
             hand_off=outcome.hand_off,
             items=outcome.items,
             item=self.planned.item,
@@ -224,12 +232,28 @@ _MAX_FAULTS = 400
 def read_output(rule: RequiredOutput | None, planned: PlannedTurn, outcome: TurnOutcome) -> TurnOutcome:
     """Return the outcome with the data that its text contains, if the data is a valid output.
 
-    In a turn that must give the output, invalid data is kept, too.
+    In a turn that must give the output, invalid data is kept, too. The answer of an orchestrator is its message.
     """
+    outcome = with_answer(outcome)
     if rule is None or outcome.question or not _may_give(rule, planned):
         return outcome
     read, faults = rule.read(outcome)
     return outcome if faults and not planned.output else read
+
+
+def with_answer(outcome: TurnOutcome) -> TurnOutcome:
+    """Return the outcome; if its decision answers the task, the answer is its last message."""
+    decision = outcome.decision
+    if decision is None or not decision.satisfied or not decision.answer.strip():
+        return outcome
+    *before, last = outcome.messages or (DraftMessage(content=decision.answer),)
+    answer = last.model_copy(update={"content": decision.answer})
+    return outcome.model_copy(update={"messages": (*before, answer)})
+
+
+def without_answer(decision: Decision | None) -> Decision | None:
+    """Return a decision without its answer, which the dialog has: the results of turns are small."""
+    return decision and decision.model_copy(update={"answer": ""})
 
 
 def find_output_faults(

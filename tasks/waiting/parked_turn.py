@@ -12,7 +12,7 @@ from ...models.protocol.collab import ParticipantKind
 from ...models.protocol.dialog import Role
 from ...models.sessions.plan import PlannedTurn
 from ...models.text.ids import moment_from_ms, new_id
-from ...models.turns.turn import DraftMessage, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
+from ...models.turns.turn import DraftMessage, GivenAnswer, OutcomeKind, PanelAnswer, TurnContext, TurnOutcome
 from ...models.turns.waiting import AddedMessage, ParkedQuestion, Pending, Verdict
 from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.turn_records import Accounts, Parking, TurnRecord, sum_usage
@@ -35,6 +35,9 @@ class ParkedTurn:
     planned: PlannedTurn
     #: Usage of the sub-session that answers, by its id.
     child_usage: Accounts = field(default_factory=dict)
+    #: Newest messages of the participants of its sub-session, and why that session ended.
+    child_answers: tuple[PanelAnswer, ...] = ()
+    child_ended: str = ""
 
     @property
     def number(self) -> int:
@@ -162,6 +165,8 @@ class ParkedTurn:
             session_id=child.session_id if child else None,
             output=output,
             error=error or None,
+            answers=self.child_answers,
+            ended=self.child_ended,
         )
         waiting = self.waiting.model_copy(
             update={

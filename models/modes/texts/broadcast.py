@@ -5,9 +5,8 @@ from __future__ import annotations
 from ...turns.turn import TurnContext
 from .common import STANDS, ModeTexts, instruction_of, lines, name, names, sentences, turns, turns_left
 
-_OWN = (
-    "Answer the task on your own. The others do the same now; nobody sees the others' answers of this round."
-)
+_ALONE_NOW = "Answer the task on your own."
+_OTHERS = "The others do the same now; nobody sees the others' answers of this round."
 _ALONE = "Answer the task."
 _LATER = (
     "Say what you now hold, what you changed and because of whom, and what you still see differently. Do not change "
@@ -30,16 +29,17 @@ def _answering(turn: TurnContext) -> list[str]:
 def _rules(turn: TurnContext, /) -> str:
     position, answering = turn.position, _answering(turn)
     silent = [who for who in (position.broadcaster, position.aggregator) if who and who not in answering]
-    all_answer = f"all but {names(silent)}" if silent else "all"
-    sender = position.broadcaster
-    sends = f"{name(sender)} writes a message to all others. " if sender and sender not in answering else ""
-    subject = all_answer[0].upper() + all_answer[1:]
+    if position.broadcaster in silent:
+        answer = begin = f"{name(position.broadcaster)} writes a message to all others, and they answer it"
+    else:
+        answer = f"all but {names(silent)} answer" if silent else "all answer"
+        begin = f"A{answer[1:]}"
     if position.rounds_max == 1:
-        rules = f"{subject} answer at the same time, without seeing each other's answers."
+        rules = f"{begin} at the same time, without seeing each other's answers."
     else:
         rules = (
-            f"In each round {all_answer} answer at the same time, without seeing the answers of that round; those of "
-            "the rounds before everybody has read."
+            f"In each round {answer} at the same time, without seeing the answers of that round; those of the rounds "
+            "before everybody has read."
         )
     aggregator = position.aggregator
     sums = (
@@ -47,7 +47,7 @@ def _rules(turn: TurnContext, /) -> str:
         if aggregator and aggregator not in answering
         else ""
     )
-    return sends + rules + sums
+    return rules + sums
 
 
 def _request(turn: TurnContext, /, *, structured: bool) -> str:  # noqa: ARG001 - as in `FormText`
@@ -59,12 +59,25 @@ def _request(turn: TurnContext, /, *, structured: bool) -> str:  # noqa: ARG001 
         return _sum_up(turn)
     if me == position.broadcaster and not answers:
         return lines(_WRITE, turns_left(turn))
-    own = _OWN if len(_answering(turn)) > 1 else _ALONE
-    request = own if position.round in (None, 1) else sentences(_before(turn), _LATER)
+    own = _own(turn)
+    request = own if position.round in (None, 1) else sentences(_before(turn), _asked(turn), _LATER)
     if position.is_last_round and position.rounds_max != 1:
         request = sentences(request, "" if position.aggregator else _LAST_ROUND)
         return lines(request, turns_left(turn) if position.aggregator else "")
     return lines(request, turns_left(turn) if position.rounds_after else "")
+
+
+def _own(turn: TurnContext) -> str:
+    if len(_answering(turn)) == 1:
+        return _asked(turn) or _ALONE
+    return sentences(_asked(turn) or _ALONE_NOW, _OTHERS)
+
+
+def _asked(turn: TurnContext) -> str:
+    """Return where the message of this round stands; empty: nobody has written one."""
+    sender = turn.position.broadcaster
+    numbers = [m.turn_number for m in turn.messages if sender and m.speaker == sender and m.turn_number]
+    return f"Answer what {name(sender)} writes in turn {numbers[-1]}." if numbers else ""
 
 
 def _before(turn: TurnContext) -> str:

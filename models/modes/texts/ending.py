@@ -17,6 +17,8 @@ from ...sessions.stop_conditions import (
 from ...text.tags import clean_line
 from ...text.words import count_of
 
+#: A limit of so many turns guards against an endless session, and tells a model nothing.
+_GUARD_TURNS = 1_000
 #: Maximum characters of a text that ends a session.
 _MAX_TEXT = 100
 
@@ -49,7 +51,7 @@ def _phrases(stop: StopCondition) -> Iterator[tuple[int, str]]:
                 yield min(rank for part in parts for rank, _ in part), joined
         case MaxRounds(rounds):
             yield 1, f"after {count_of(rounds, 'round')}"
-        case MaxTurns(turns):
+        case MaxTurns(turns) if turns < _GUARD_TURNS:
             yield 2, f"after {count_of(turns, 'turn')}"
         case RoundOfPasses():
             yield 3, "when everybody has passed"

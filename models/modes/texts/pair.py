@@ -33,7 +33,12 @@ def _partner(turn: TurnContext) -> str:
 
 
 def _form(turn: TurnContext, /, *, structured: bool) -> str:  # noqa: ARG001 - the same in the turns of both
-    return _FORM.format(partner=_partner(turn))
+    return "" if _is_alone(turn) else _FORM.format(partner=_partner(turn))
+
+
+def _is_alone(turn: TurnContext) -> bool:
+    """Return whether there is no partner: a task-manager reviews the task of an app."""
+    return len(turn.roster) == 1
 
 
 def _request(turn: TurnContext, /, *, structured: bool) -> str:
@@ -59,6 +64,8 @@ def _work(turn: TurnContext) -> str:
 
 
 def _review(turn: TurnContext, *, structured: bool) -> str:
+    if _is_alone(turn):
+        return "Answer with the tool review." if structured else _TEXT_REVIEW.strip()
     position = turn.position
     before = position.builds_on[-1:]
     if not before:
@@ -95,4 +102,8 @@ def _plain_partner(turn: TurnContext) -> str:
     )
 
 
-TEXTS = ModeTexts(rules=lambda _turn: _RULES, form=_form, request=_request, question=_question)
+def _rules(turn: TurnContext, /) -> str:
+    return "" if _is_alone(turn) else _RULES
+
+
+TEXTS = ModeTexts(rules=_rules, form=_form, request=_request, question=_question)

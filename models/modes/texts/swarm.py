@@ -89,9 +89,9 @@ def _question(turn: TurnContext, /) -> str:
     if turn.item is None:
         if turn.position.instruction:
             return any_question(turn)
-        results = [_plain_result(result) for result in turn.item_results]
+        results = [_plain_result(r) for r in turn.item_results if r.turn_number not in shown_turns(turn)]
         return lines(*results, "Make one result of these results.")
-    results = [_plain_result(result) for result in turn.item_results]
+    results = [_plain_result(r) for r in turn.item_results if r.turn_number not in shown_turns(turn)]
     data = f"\nData: {to_compact_json(turn.item.data)}" if turn.item.data is not None else ""
     return lines(
         "Results of the items before:" if results else "",

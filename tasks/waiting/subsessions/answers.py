@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice, tee
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
@@ -17,7 +18,7 @@ from ....models.errors import SessionNotFound
 from ....models.protocol.collab import CollabStatus
 from ....models.protocol.dialog import Message
 from ....models.sessions.subsessions import ParentRef
-from ....models.turns.turn import OutcomeKind, Usage
+from ....models.turns.turn import OutcomeKind, PanelAnswer, Usage
 from ....state.redis.readers import StreamReader, converting_to_corrupt, read_object, read_stored
 from ....state.redis.scripts import view_fields
 from ....state.sessions.records import SessionState
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+#: Reasons of an end after which the last message is the answer of the session.
+_ANSWERED = frozenset({"satisfied", "approved"})
+#: Maximum number of messages read for the answers of all, and of characters of each.
+_MAX_READ = 200
+_MAX_TEXT = 8_000
+
+
 @dataclass(frozen=True, slots=True)
 class ChildResult:
     """The result of an ended sub-session."""
@@ -49,6 +57,10 @@ class ChildResult:
     output: JsonValue = None
     #: Why it failed; empty: it was completed.
     error: str = ""
+    #: Newest messages of all participants, if the last message is not the answer of all of them.
+    answers: tuple[PanelAnswer, ...] = ()
+    #: Why it ended.
+    ended: str = ""
 
 
 def answer_parent(context: ReplyContext, ref: ParentRef, state: SessionState) -> bool:
@@ -86,11 +98,14 @@ def _result(state: SessionState, newest_first: Iterable[tuple[str, str]]) -> Chi
     if state.status is not CollabStatus.COMPLETED:
         why = ": ".join(filter(None, (state.reason, state.detail))) or "cancelled"
         return ChildResult(session_id, state.usage, error=f"sub-session {session_id[:8]} failed: {why}"[:500])
-    messages = _messages_of_turns(session_id, newest_first)
+    newest, rest = tee(_messages_of_turns(session_id, newest_first))
+    messages = iter(newest)
     last = next(messages, None)
     if last is None:
         return ChildResult(session_id, state.usage)
     turn, output = _output_turn(state), last.output
+    ended = state.reason or ""
+    answers = () if turn is not None or ended in _ANSWERED else _answers_of_all(rest)
     if turn not in (None, last.turn_number):  # its output was given before its last message
         output = next(
             (
@@ -100,7 +115,17 @@ def _result(state: SessionState, newest_first: Iterable[tuple[str, str]]) -> Chi
             ),
             None,
         )
-    return ChildResult(session_id, state.usage, last.content, output)
+    return ChildResult(session_id, state.usage, last.content, output, answers=answers, ended=ended)
+
+
+def _answers_of_all(newest_first: Iterable[Message]) -> tuple[PanelAnswer, ...]:
+    """Return the newest message of each participant, oldest first; empty: only one has spoken."""
+    answers: dict[str, str] = {}
+    for message in islice(newest_first, _MAX_READ):
+        if message.speaker is not None and message.asked_by is None:
+            answers.setdefault(message.speaker, message.content[:_MAX_TEXT])
+    listed = tuple(PanelAnswer(by=by, text=text) for by, text in reversed(answers.items()))
+    return listed if len(listed) > 1 else ()
 
 
 def _messages_of_turns(session_id: str, newest_first: Iterable[tuple[str, str]]) -> Iterator[Message]:
@@ -136,7 +161,12 @@ def read_archived_result(archive: Archive, session_id: str) -> ChildResult | Non
 
 def give_answer(context: ReplyContext, parked: ParkedTurn, result: ChildResult) -> TurnEnd:
     """End the wait of a turn with the result of its sub-session."""
-    parked = replace(parked, child_usage={result.session_id: result.usage})
+    parked = replace(
+        parked,
+        child_usage={result.session_id: result.usage},
+        child_answers=result.answers,
+        child_ended=result.ended,
+    )
     if not parked.waiting.is_own:
         return answer_call(context, parked, result.text, output=result.output, error=result.error)
     if result.error:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.agents.llm.prompts import system_prompt, turn_prompt
 from symposia.models.directives import read_directives
 from symposia.models.memory.learned import Learned, read_remarks
 from symposia.models.memory.recall import MemoryView
+from symposia.models.prompts.layout import build_prompt
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.turns.turn import TurnContext, TurnOutcome
 
@@ -106,12 +106,13 @@ def test_many_remarks_are_bounded():
 
 
 def test_prompt_has_known_and_missing_parameters():
-    assert turn_prompt(turn(VIEW)).startswith(
-        "Known about the user's travel: from: Nairobi; passenger_count: 2\nAsk the user for: to, from\n"
-    )
-    assert "REMEMBER name: value" in system_prompt(turn(VIEW), "", structured=False)
+    prompt = build_prompt(turn(VIEW), "", structured=False)
+    known = "Known about the user's travel: from: Nairobi; passenger_count: 2\nAsk the user for: to, from\n"
+    assert known in prompt.turn
+    assert "REMEMBER name: value" in prompt.participant
 
 
 def test_prompt_without_memory_does_not_mention_it():
-    assert "REMEMBER" not in system_prompt(turn(None), "", structured=False)
-    assert turn_prompt(turn(None)) == "Begin: p\nYour turn, ann."
+    prompt = build_prompt(turn(None), "", structured=False)
+    assert "REMEMBER" not in prompt.participant
+    assert "Known about" not in prompt.turn

@@ -14,6 +14,7 @@ from sessions.inline_installation import InlineInstallation
 from symposia.cli.app import build_app
 from symposia.cli.sessions.progress import expected_turns
 from symposia.models.modes import Demo, Mode, add_mode, modes, registry
+from symposia.models.modes.texts.common import ModeTexts
 from symposia.models.protocol import collab
 from symposia.models.protocol.collab import Collab, CollabMode
 from symposia.models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
@@ -47,10 +48,11 @@ def _plan(view: SessionView) -> Plan:
     )
 
 
+RULES = "You speak in turn, from the last of you to the first."
 BACKWARDS = Mode(
     name="backwards",
     summary="Everyone speaks, the last of the roster first.",
-    prompt="You speak in turn, from the last of you to the first.",
+    texts=ModeTexts(rules=lambda _turn: RULES),
     plan=_plan,
     default_stop=MaxRounds(2),
     one_turn_each=True,
@@ -94,7 +96,7 @@ def test_mode_prompt_reaches_models(installation_and_stub):
     job = installation.submit("backwards", {"ann": "writer", "bob": "writer"}, stop=MaxRounds(1))
     installation.work()
     assert [message.content for message in job.messages()] == ["b", "a"]
-    assert all(BACKWARDS.prompt in str(request.body) for request in stub.asked)
+    assert all(RULES in str(request.body) for request in stub.asked)
 
 
 def test_command_line_knows_the_added_mode(installation_and_stub):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from symposia.agents.execution.runner import AgentRunner
-from symposia.models.modes import mode_of
+from symposia.models.modes import mode_of, with_position
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.models.text.ids import utcnow
@@ -52,7 +52,7 @@ def turn() -> Callable[..., TurnContext]:
         }
         mode = mode_of(str((fields | changes)["mode"]))
         of_mode = {"one_turn_each": mode.one_turn_each}
-        return TurnContext.model_validate(of_mode | fields | changes)
+        return with_position(TurnContext.model_validate(of_mode | fields | changes))
 
     return make
 
