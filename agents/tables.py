@@ -152,8 +152,8 @@ class ModelEntry(EntryBase):
     base_url: HttpUrl | None = None
     #: Name of the variable with the API key. None: the variable of the provider's own client, or no key.
     api_key_env: VariableName | None = None
-    #: Maximum tokens of the dialog in a request; older messages are left out.
-    context_tokens: Tokens = 16_000
+    #: Maximum tokens of the dialog in a request; older messages are left out. None: what the model's own window holds.
+    context_tokens: Tokens | None = None
     #: The same for the dialog of a batch review, which is usually one long message; None: `context_tokens`.
     review_tokens: Tokens | None = None
     #: Whether decisions and reviews are requested as structured output.
@@ -184,6 +184,11 @@ class ModelEntry(EntryBase):
         return self
 
     @property
+    def dialog_tokens(self) -> int:
+        """Maximum tokens of the dialog where the model's own window does not count."""
+        return self.context_tokens or DEFAULT_CONTEXT_TOKENS
+
+    @property
     def has_price(self) -> bool:
         """Whether the entry has the price of the model."""
         return self.input_usd_per_million is not None or self.output_usd_per_million is not None
@@ -193,6 +198,10 @@ class ModelEntry(EntryBase):
         return not self.has_price and not _is_listed(
             self.model if self.base_url else self.model.partition(":")[2]
         )
+
+
+#: Tokens of the dialog for a model whose window is unknown, in a review, and in a session with a budget.
+DEFAULT_CONTEXT_TOKENS = 16_000
 
 
 #: What to do about a model without a price: its cost counts as 0, and a cost budget would never end its session.

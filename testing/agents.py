@@ -26,6 +26,7 @@ from ..agents.agent import AnyAgent, TurnServices
 from ..agents.execution.runner import AgentRunner
 from ..agents.llm.agent import LLMAgent
 from ..agents.llm.settings import LLMSettings, ModelSource
+from ..agents.llm.string_content import join_texts
 from ..models.modes import mode_of, with_position
 from ..models.protocol.collab import CollabMode, Participant
 from ..models.protocol.dialog import Message, Role, build_turn_message
@@ -60,7 +61,13 @@ class Asked:
         newest = self.messages[-1]
         parts = newest.parts if isinstance(newest, ModelRequest) else ()
         contents = [part.content for part in parts if isinstance(part, UserPromptPart | ToolReturnPart)]
-        return "\n".join(text if isinstance(text, str) else str(text) for text in contents)
+        return "\n".join(map(_text, contents))
+
+
+def _text(content: object) -> str:
+    """Return the content of a part of a request as text: blocks joined by a blank line."""
+    joined = join_texts(content) if isinstance(content, list | tuple) else content
+    return joined if isinstance(joined, str) else str(joined)
 
 
 class ScriptedModel(FunctionModel):

@@ -2,45 +2,61 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncIterable, Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 from pydantic_ai import Agent as ModelAgent
 from pydantic_ai import RunContext, UsageLimits
 from pydantic_ai.agent import AgentRunResult, EventStreamHandler
 from pydantic_ai.capabilities import AbstractCapability, Instrumentation
-from pydantic_ai.exceptions import UnexpectedModelBehavior
+from pydantic_ai.exceptions import (
+    ModelContextWindowExceededError,
+    ModelRequestRejectedError,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+)
 from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.models.instrumented import InstrumentationSettings
+from pydantic_ai.settings import ModelSettings
 
 from ...models.errors import AgentError, AgentFailed
 from ...models.protocol.collab import Participant
-from ...models.protocol.dialog import CUT_LINES, CutReason, Message, message_digest
+from ...models.protocol.dialog import CUT_LINES, CutReason, message_digest
+from ...models.turns.message_lists import estimate_tokens
 from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome, Usage
 from ..agent import TurnServices
 from .approvals import AnswerNeeded, without_tool_answers
 from .attachments import files_for_model, name_attachments
+from .caching import cache_key_settings, cache_life, cache_settings
 from .calls import ModelCallHooks, fingerprint
 from .clients import RefusingModel, pool_of_running_loop
-from .context import (
-    SUMMARY_INSTRUCTIONS,
+from .context import ShownDialog, build_history, plain_history, system_text
+from .cuts import (
+    NO_CUT,
     DialogCut,
     DialogLimits,
-    ModelHistory,
-    build_history,
-    first_cut,
-    has_pinned_opening,
+    SplitDialog,
+    first_blocks,
+    minutes_request,
+    newest_instruction,
+    newest_of_person,
+    pin,
+    render_blocks,
+    shorten,
     split_dialog,
-    summary_prompt,
 )
 from .errors import model_failure
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
 from .tools import Toolbox, ToolContext, Toolset, review_toolsets
+from .windows import MAX_DIALOG_TOKENS
+
+log = logging.getLogger(__name__)
 
 #: Maximum retries of an answer of the wrong form; each describes the error to the model.
 MAX_OUTPUT_RETRIES = 2
@@ -136,70 +152,147 @@ class LLMAgent:
             secrets=self._secrets(sources),
         )
 
-    async def _build_history(self, turn: TurnContext, calls: ModelCallHooks) -> ModelHistory:
-        """Return the dialog for the model; messages that no longer fit are summarised or left out."""
-        settings, notes = self._settings, calls.services.notes
-        limits = DialogLimits(settings.dialog_tokens(turn), settings.max_messages)
-        if has_pinned_opening(turn) or limits.allow(turn.messages, limits.tokens):
-            return build_history(turn, settings.prompt(turn), max_tokens=limits.tokens)
-        note = await notes.read_note()
-        if note:
-            cut = DialogCut.model_validate_json(note)
-        else:
-            cut = DialogCut() if settings.summary else first_cut(turn, limits, window=settings.window)
-        folded = split_dialog(turn.messages, cut, limits).to_leave_out
-        if folded:
-            # The reservation of a turn with a token limit does not cover a summary.
-            summarizes = settings.summary and turn.remaining.tokens is None
-            text = await self._summarize(turn, calls, cut.text, folded) if summarizes else cut.text
-            cut = cut.moved(folded, text)
-            await notes.write_note(cut.model_dump_json())
-        return build_history(turn, settings.prompt(turn), max_tokens=limits.tokens, cut=cut)
+    async def _show_dialog(self, turn: TurnContext, calls: ModelCallHooks) -> ShownDialog:
+        """Return the dialog for the model; messages that no longer fit are left out, with minutes of them.
 
-    async def _summarize(
-        self, turn: TurnContext, calls: ModelCallHooks, summary: str, folded: Sequence[Message]
+        Raises:
+            AgentFailed: The reviewed text does not fit.
+        """
+        settings, notes = self._settings, calls.services.notes
+        note = await notes.read_note() if turn.messages else None
+        cut = DialogCut.model_validate_json(note) if note else NO_CUT
+        most = min(settings.dialog_tokens(turn), cut.tokens or MAX_DIALOG_TOKENS)
+        opening = sum(estimate_tokens(message.content) for message in turn.opening)
+        if REVIEW_PARAMETER in turn.parameters and opening > most:
+            rule = f"the reviewed text needs {opening:,} tokens, and the model or the budget allows {most:,}"
+            raise AgentFailed(rule, retryable=False)
+        limits = DialogLimits(max(most - opening, most // 4, 1), settings.max_messages)
+        blocks = render_blocks(turn, limits.tokens)
+        parts = split_dialog(blocks, cut, limits)
+        if parts.to_leave_out:
+            # The reservation of a turn with a token limit does not cover minutes.
+            writes = settings.summary and turn.remaining.tokens is None
+            text = await self._write_minutes(turn, calls, cut, parts, limits.tokens) if writes else cut.text
+            person = newest_of_person(parts.to_leave_out, turn)
+            asked = newest_instruction(parts.to_leave_out, turn)
+            cut = cut.moved(
+                parts.to_leave_out,
+                text,
+                person=pin(person, turn, limits.tokens),
+                asked="" if asked is person else pin(asked, turn, limits.tokens),
+            )
+            await notes.write_note(cut.model_dump_json())
+        return ShownDialog(cut, parts.to_show, turn.opening)
+
+    async def _write_minutes(
+        self, turn: TurnContext, calls: ModelCallHooks, cut: DialogCut, parts: SplitDialog, max_tokens: int
     ) -> str:
-        """Return the summary extended by messages; requested once, and its usage counts for the turn."""
-        asked = fingerprint(calls.request_key, message_digest(folded[-1]))
+        """Return the minutes of messages to leave out; empty if the model writes none.
+
+        The request begins like the others of the participant, so a provider has most of it in its cache. It is sent
+        once, and its usage counts for the turn.
+        """
+        asked = fingerprint(calls.request_key, message_digest(parts.to_leave_out[-1].message))
         aside = replace(calls, services=replace(calls.services, listener=None), request_key=asked)
-        answer = await _model_agent().run(
-            summary_prompt(turn, summary, folded),
-            model=calls.chain[0].model,
-            deps=ToolContext(turn),
-            instructions=SUMMARY_INSTRUCTIONS,
-            model_settings=self._settings.model_settings(turn),
-            capabilities=_capabilities(aside),
-        )
-        calls.spent = aside.spent
-        return answer.output
+        shown = first_blocks([*parts.to_leave_out, *parts.to_show], max_tokens) or parts.to_leave_out[-1:]
+        request = minutes_request(parts.to_leave_out, max_tokens, has_minutes=bool(cut.text))
+        try:
+            answer = await self._run(
+                turn, turn, aside, ShownDialog(cut, shown, turn.opening), request=request
+            )
+        except (ModelRequestRejectedError, UnexpectedModelBehavior, UsageLimitExceeded) as error:
+            log.warning("session %s: %s wrote no minutes: %s", turn.session_id, turn.me.participant_id, error)
+            return cut.text
+        finally:
+            calls.spent = aside.spent
+        return shorten(answer.output, max_tokens // 4) if isinstance(answer.output, str) else cut.text
 
     async def _ask_model(self, whole_turn: TurnContext, calls: ModelCallHooks) -> TurnOutcome:
         turn = await name_attachments(without_tool_answers(whole_turn))
-        shown = await self._build_history(turn, calls)
-        files = await files_for_model(shown.messages, self._settings.attachments)
-        answer = await _model_agent().run(
-            [shown.prompt, *files] if files else shown.prompt,
-            model=calls.chain[0].model,
-            deps=ToolContext(whole_turn),
-            output_type=self._settings.output_type(turn),
-            instructions=shown.system,
-            message_history=shown.earlier,
-            model_settings=self._settings.model_settings(turn),
-            toolsets=self._toolsets(turn, calls),
-            usage_limits=UsageLimits(request_limit=self._settings.max_requests),
-            retries={"output": MAX_OUTPUT_RETRIES},
-            capabilities=_capabilities(calls),
-            event_stream_handler=_stream_handler(calls.services.listener)
-            if calls.services.listener
-            else None,
-        )
+        dialog = await self._show_dialog(turn, calls)
+        try:
+            answer = await self._run(whole_turn, turn, calls, dialog)
+        except ModelContextWindowExceededError:
+            if not await self._halve_window(turn, calls, dialog):
+                raise
+            calls.begin_shorter_run()
+            dialog = await self._show_dialog(turn, calls)
+            answer = await self._run(whole_turn, turn, calls, dialog)
         if REVIEW_PARAMETER in turn.parameters and answer.response.finish_reason == "length":
             raise AgentFailed(_CUT, retryable=False)
         outcome = _outcome(answer, turn, calls.spent)
         cut = _CUT_REASONS.get(answer.response.finish_reason or "")
         if cut is not None and self._settings.fails_if_cut:
             raise AgentFailed(f"the answer was {CUT_LINES[cut]}", retryable=False)
-        return outcome.model_copy(update={"left_out": shown.left_out, "cut": cut})
+        return outcome.model_copy(update={"left_out": dialog.left_out, "cut": cut})
+
+    async def _halve_window(self, turn: TurnContext, calls: ModelCallHooks, dialog: ShownDialog) -> bool:
+        """Halve the dialog of this participant from now on, and return whether anything is left to leave out."""
+        shown = sum(block.tokens for block in dialog.blocks)
+        if len(dialog.blocks) < 2 or REVIEW_PARAMETER in turn.parameters:
+            return False
+        most = min(self._settings.dialog_tokens(turn), dialog.cut.tokens or MAX_DIALOG_TOKENS, shown)
+        cut = dialog.cut.model_copy(update={"tokens": max(most // 2, 1)})
+        log.warning(
+            "session %s: the request of %s is too long for the model: its dialog has %d tokens at most from now on",
+            turn.session_id,
+            turn.me.participant_id,
+            cut.tokens,
+        )
+        await calls.services.notes.write_note(cut.model_dump_json())
+        return True
+
+    async def _run(
+        self,
+        whole_turn: TurnContext,
+        turn: TurnContext,
+        calls: ModelCallHooks,
+        dialog: ShownDialog,
+        *,
+        request: str | None = None,
+    ) -> AgentRunResult[Any]:
+        """Ask the model.
+
+        Args:
+            whole_turn: The turn for tools.
+            turn: The turn for the prompt.
+            calls: Hooks of the run.
+            dialog: The messages to show.
+            request: What is requested instead of the turn's answer, as text.
+        """
+        settings, life = self._settings, None
+        models = [source.model for source in calls.chain]
+        files = await files_for_model(dialog.messages, settings.attachments)
+        prompt = settings.prompt(turn.model_copy(update={"messages": tuple(dialog.messages)}))
+        if isinstance(prompt, str):
+            system, history = prompt, plain_history(turn, dialog, files=files)
+        else:
+            system, life = system_text(prompt), cache_life(turn) if settings.marks_cache else None
+            if request is not None:
+                prompt = replace(prompt, turn=request)
+            history = build_history(prompt, dialog, files=files, life=life)
+        calls.cache_life = life
+        of_cache = {} if life is None else {**cache_settings(life), **cache_key_settings(models, system)}
+        # Minutes are text; the forms stay, because other tools would change the beginning of the request.
+        forms = settings.output_type(turn)
+        if request is not None and forms is not str:
+            forms = [str, forms]
+        return await _model_agent().run(
+            history.prompt,
+            model=models[0],
+            deps=ToolContext(whole_turn),
+            output_type=forms,
+            instructions=system,
+            message_history=history.earlier,
+            model_settings=cast(ModelSettings, {**of_cache, **settings.model_settings(turn)}),
+            toolsets=self._toolsets(turn, calls),
+            usage_limits=UsageLimits(request_limit=settings.max_requests),
+            retries={"output": MAX_OUTPUT_RETRIES},
+            capabilities=_capabilities(calls),
+            event_stream_handler=_stream_handler(calls.services.listener)
+            if calls.services.listener
+            else None,
+        )
 
     def _toolsets(self, turn: TurnContext, calls: ModelCallHooks) -> Sequence[Toolset] | None:
         services = calls.services

@@ -68,25 +68,33 @@ async def _text(attachment: Attachment) -> str | None:
 
 async def files_for_model(
     messages: Sequence[Message], accepted: Sequence[Sequence[str]]
-) -> list[UserContent]:
-    """Return the files of messages that all models of a chain take, oldest first, each after its name.
+) -> dict[str, list[UserContent]]:
+    """Return the files that all models of a chain take, each after its name, by the digest of their message.
+
+    A file of several messages belongs to the first of them, so that a later message does not move it.
 
     Args:
-        messages: The messages that the model is shown.
+        messages: The messages that the model is shown, oldest first.
         accepted: The media types that each model takes.
     """
-    chosen: dict[str, Attachment] = {}
+    chosen: dict[str, tuple[Message, Attachment]] = {}
     left = MAX_REQUEST_BYTES
-    for attachment in (file for message in reversed(messages) for file in reversed(message.attachments)):
-        fits = attachment.sha256 not in chosen and attachment.size <= left and not is_text(attachment)
-        if fits and accepted and all(takes(patterns, attachment.media_type) for patterns in accepted):
-            chosen[attachment.sha256] = attachment
-            left -= attachment.size
-    parts: list[UserContent] = []
-    for attachment in reversed(chosen.values()):
+    newest_first = [
+        (message, file) for message in reversed(messages) for file in reversed(message.attachments)
+    ]
+    for owner, file in newest_first:
+        is_taken = accepted and all(takes(patterns, file.media_type) for patterns in accepted)
+        if file.sha256 in chosen:
+            chosen[file.sha256] = owner, file
+        elif is_taken and file.size <= left and not is_text(file):
+            chosen[file.sha256] = owner, file
+            left -= file.size
+    parts: dict[str, list[UserContent]] = {}
+    for owner, file in reversed(chosen.values()):
         try:
-            data = await attachment.load_async()
+            data = await file.load_async()
         except AttachmentUnavailable:
             continue
-        parts += [f"File {attachment.name}:", BinaryContent(data, media_type=attachment.media_type)]
+        of_message = parts.setdefault(message_digest(owner), [])
+        of_message += [f"File {file.name}:", BinaryContent(data, media_type=file.media_type)]
     return parts

@@ -28,6 +28,7 @@ from pydantic_ai.capabilities.abstract import WrapModelRequestHandler, WrapToolE
 from pydantic_ai.exceptions import (
     ModelAPIError,
     ModelConnectionError,
+    ModelContextWindowExceededError,
     ModelRetry,
     RetryModelRequest,
     ToolRetryError,
@@ -45,6 +46,7 @@ from ...models.turns.turn import Usage
 from ..agent import TurnServices
 from ..tables import ADVICE
 from .approvals import AnswerNeeded, ApprovedCall, needs_approval, store_result
+from .caching import CacheLife, cache_settings
 from .errors import retry_pause_s
 from .observing import clean_response, describe_prompt
 from .settings import DecisionForm, PricedModel, usage_of
@@ -82,6 +84,10 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     has_cost_budget: bool = False
     #: Texts that questions to people must not contain.
     secrets: Sequence[str] = ()
+    #: How long a provider keeps the requests in its cache; None: it is not asked to.
+    cache_life: CacheLife | None = None
+    #: Whether a request that was too long for the model has been made shorter.
+    is_shortened: bool = False
     _model_index: int = 0
     _tries: int = 0
     #: Number of messages of the newest observed request.
@@ -115,6 +121,9 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             return _RESPONSE.validate_json(text)
         self._tries = 1
         request_context.model = self.chain[self._model_index].model
+        if self.cache_life is not None and len(request_context.messages) > self._initial_messages:
+            settings = cache_settings(self.cache_life, is_first=False)
+            request_context.model_settings = {**(request_context.model_settings or {}), **settings}
         response = await handler(request_context)
         _check_end(response, request_context)
         # The text of a provider's error may contain an API key.
@@ -129,6 +138,10 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         )
         return response
 
+    def begin_shorter_run(self) -> None:
+        """Forget the messages of a run whose request was too long; what it spent stays counted."""
+        self.is_shortened, self._initial_messages, self._observed_messages = True, None, 0
+
     async def delete_answers(self) -> None:
         """Delete unusable answers, so that they are requested again; their cost stays counted."""
         await self.services.journal.delete_answers(REQUESTS)
@@ -137,6 +150,8 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         self, ctx: RunContext[ToolContext], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
         """Retry after a pause, then use the next model; raise `error` if there is none."""
+        if isinstance(error, ModelContextWindowExceededError) and not self.is_shortened:
+            raise error  # before a fallback model is asked, the same one is asked with a shorter dialog
         left_s = self.deadline - time.monotonic()
         pause = retry_pause_s(error, tries=self._tries, most_tries=self.max_tries, left_s=left_s)
         if pause is not None:

@@ -17,13 +17,13 @@ from weakref import WeakKeyDictionary
 import httpx2
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model, parse_model_id
-from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers import infer_provider, infer_provider_class
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
 from ...models.errors import AgentFailed
 from ..execution.threads import before_close
+from .string_content import StringContentModel
 
 if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
@@ -125,7 +125,7 @@ class ModelPool:
             api_key=endpoint.api_key,
             http_client=self._http,
         )
-        return OpenAIChatModel(endpoint.model, provider=provider)
+        return StringContentModel(endpoint.model, provider=provider)
 
 
 def _provider(name: str, api_key: str | None) -> Provider[object]:

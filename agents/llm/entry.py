@@ -103,10 +103,12 @@ class LLMEntry(GuardedEntry):
     #: What happens with an answer that the token limit or a content filter cut off: it is kept and marked, or the
     #: attempt fails. Left out if it is the default, so that the identity of an agent stays the same.
     cut_answers: CutAnswers = Field(default="keep", exclude_if=lambda value: value == "keep")
-    #: Whether messages that no longer fit `context_tokens` are kept in a rolling summary by the model.
-    summary: bool = False
+    #: Whether the model writes minutes of the messages that no longer fit.
+    summary: bool = True
+    #: Whether providers are asked to cache the beginning of each request.
+    cache: bool = Field(default=True, exclude_if=lambda value: value)
     #: Maximum number of dialog messages in its context.
-    window: Window = 100
+    window: Window = 400
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -121,18 +123,25 @@ class LLMEntry(GuardedEntry):
             raise AgentFailed(str(error), retryable=False) from None
         from .agent import LLMAgent
         from .settings import LLMSettings
+        from .windows import own_dialog_tokens
 
         model = env.tables.find_model(self.model)
+        instructions = _either(binding.instructions, self.instructions)
+        max_tokens = _either(binding.max_tokens, self.max_tokens)
         llm_settings = LLMSettings(
-            instructions=_either(binding.instructions, self.instructions),
+            instructions=instructions,
             temperature=_either(binding.temperature, self.temperature),
-            max_tokens=_either(binding.max_tokens, self.max_tokens),
+            max_tokens=max_tokens,
             settings=self.settings,
-            context_tokens=_either(self.context_tokens, model.context_tokens),
+            context_tokens=_either(self.context_tokens, model.dialog_tokens),
+            window_tokens=None
+            if self.context_tokens or model.context_tokens
+            else own_dialog_tokens(model, max_tokens=max_tokens, instructions=instructions),
             review_tokens=_either(self.context_tokens, model.review_tokens),
             structured=_either(self.structured, model.structured),
             window=self.window,
             summary=self.summary and not model.plain,
+            cache=self.cache,
             plain=model.plain,
             stream=model.stream,
             output=load_form(self.output) if self.output else None,
@@ -198,7 +207,7 @@ class LLMEntry(GuardedEntry):
             return UNKNOWN_SPENDING
         models = [env.tables.find_model(name) for name in self.models]
         instructions = self.instructions if binding.instructions is None else binding.instructions
-        asked = max(self.context_tokens or model.context_tokens for model in models)
+        asked = max(self.context_tokens or model.dialog_tokens for model in models)
         asked += PROMPT_TOKENS + estimate_tokens(instructions)
         costs = [_cost_micros(model, asked, answer) for model in models]
         return SpendingBounds(
@@ -217,7 +226,7 @@ class LLMEntry(GuardedEntry):
         return ReaderModel(
             model=first.model,
             identity=sha256("\n".join(settings).encode()).hexdigest()[:16],
-            context_tokens=self.context_tokens or first.review_tokens or first.context_tokens,
+            context_tokens=self.context_tokens or first.review_tokens or first.dialog_tokens,
             input_usd_per_million=first.input_usd_per_million,
             output_usd_per_million=first.output_usd_per_million,
         )

@@ -29,9 +29,11 @@ from pydantic_core import to_jsonable_python
 from ...models.sessions.recorded import ModelPrompt, RecordedTool
 from ...models.text.json_text import dump_json
 from ...models.text.redact import clean_data, clean_text
+from .caching import CACHE_SETTINGS
+from .string_content import join_texts
 
-#: Settings that a record leaves out: they depend on the time that is left.
-_UNRECORDED_SETTINGS = frozenset({"timeout", "max_retries"})
+#: Settings that a record leaves out: they depend on the time that is left, or say nothing about the answer.
+_UNRECORDED_SETTINGS = frozenset({"timeout", "max_retries"}) | CACHE_SETTINGS
 #: Fields of a message part that differ between two runs of the same turn, or say nothing about its text.
 _UNRECORDED_FIELDS = frozenset(
     {"timestamp", "part_kind", "content", "id", "provider_name", "provider_details"}
@@ -102,7 +104,7 @@ def _prompt_without_bytes(part: UserPromptPart) -> UserPromptPart:
         else item
         for item in part.content
     ]
-    return replace(part, content=content)
+    return replace(part, content=join_texts(content))
 
 
 def _text(part: dict[str, Any]) -> str:

@@ -35,6 +35,7 @@ from ...models.turns.turn import (
     TurnOutcome,
     Usage,
 )
+from ..tables import DEFAULT_CONTEXT_TOKENS
 from .clients import Endpoint
 
 #: Smallest window in which the dialog is cut by its number of messages.
@@ -221,13 +222,18 @@ class LLMSettings:
     #: Further settings by their names in pydantic-ai.
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
     #: Maximum tokens of the dialog in a request.
-    context_tokens: int = 16_000
+    context_tokens: int = DEFAULT_CONTEXT_TOKENS
+    #: The same by the model's own window, in a session without a budget; None: `context_tokens`. No part of the text by
+    #: which finished calls are found.
+    window_tokens: int | None = field(default=None, repr=False)
     #: The same for the dialog of a batch review; None: `context_tokens`.
     review_tokens: int | None = None
     #: Maximum number of messages that a turn gets; 0: no limit. No part of the text by which finished calls are found.
     window: int = field(default=0, repr=False)
-    #: Whether messages that no longer fit are kept in a rolling summary.
+    #: Whether the model writes minutes of the messages that no longer fit.
     summary: bool = False
+    #: Whether providers are asked to cache requests. No part of the text by which finished calls are found.
+    cache: bool = field(default=True, repr=False)
     #: Whether decisions and reviews are requested as structured output.
     structured: bool = True
     #: Whether the prompt is short, for a small model; then never structured.
@@ -256,6 +262,11 @@ class LLMSettings:
             return None
         return JudgeForm if turn.scoring and turn.expects is Expects.DECISION else _FORMS[turn.expects]
 
+    @property
+    def marks_cache(self) -> bool:
+        """Whether points are marked: not if the registry has its own settings for a provider's cache."""
+        return self.cache and not any("cache" in name for name in self.settings)
+
     def output_type(self, turn: TurnContext) -> Any:
         """Return the answer of a turn for pydantic-ai: text, or a tool with the form."""
         form = self.form(turn)
@@ -282,6 +293,8 @@ class LLMSettings:
         left, answer = turn.remaining.tokens, self.answer_tokens(turn)
         is_review = REVIEW_PARAMETER in turn.parameters
         most = (is_review and self.review_tokens) or self.context_tokens
+        if self.window_tokens and not is_review and left is None and turn.remaining.cost_micros is None:
+            return self.window_tokens
         if left is None or answer is None:
             return most
         return max(1, min(most, left - answer if self.max_tokens else left // 2))

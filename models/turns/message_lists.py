@@ -14,7 +14,7 @@ from typing import NotRequired, TypedDict
 from ..protocol.dialog import Dialog, Message, Role
 from ..text.ids import derived_id
 
-_BYTES_PER_TOKEN = 4
+_CHARACTERS_PER_TOKEN = 4
 _OPENAI_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -117,8 +117,9 @@ def _openai_name(participant_id: str) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return an estimate of the tokens of a text: a quarter of its UTF-8 bytes, rounded up."""
-    return -(-len(text.encode()) // _BYTES_PER_TOKEN)
+    """Return an estimate of the tokens of a text: a quarter of its ASCII characters, rounded up, and all others."""
+    other = len(text) - len(text.encode("ascii", "ignore"))
+    return other - (-(len(text) - other) // _CHARACTERS_PER_TOKEN)
 
 
 def recent_messages(

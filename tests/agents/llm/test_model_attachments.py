@@ -11,7 +11,6 @@ from scaling import patient
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.attachments import MAX_TEXT_BYTES, takes
 from symposia.agents.llm.clients import Endpoint
-from symposia.agents.llm.context import LEFT_OUT
 from symposia.agents.llm.settings import LLMSettings, ModelSource
 from symposia.models.attachments import Attachment
 from symposia.models.errors import AttachmentUnavailable
@@ -44,13 +43,14 @@ class Reader:
 
 @pytest.fixture
 def ask(runner, turn, message, model):
-    def asked(*files, reader=None, said=None, later=(), **settings):
+    def asked(*files, reader=None, said=None, later=(), is_opening=False, **settings):
         said = said or message("bob", "Look.", 1)
         said = said.with_attachments([it.reference() for it in files])
         agent = LLMAgent(
             lambda: [ModelSource(Endpoint("stub", model.url))], LLMSettings(retries=0, **settings)
         )
-        context = turn(messages=[said, *later], timeout_s=patient(10))
+        opening = [said] if is_opening else []
+        context = turn(messages=[said, *later], opening=opening, timeout_s=patient(10))
         running = runner.start(
             agent, context, timeout_s=context.timeout_s, attachments=reader or Reader(*files)
         )
@@ -60,22 +60,25 @@ def ask(runner, turn, message, model):
     return asked
 
 
-def test_models_get_files_of_their_media_types(ask):
-    text, name, picture = ask(*FILES, attachments=(("image/*",),))
+def test_models_get_files_after_their_message(ask):
+    _, text, name, picture, request = ask(*FILES, attachments=(("image/*",),))
     assert "[Attached file: a.png (image/png, 256 bytes)]" in text["text"]
     assert "[Attached file: b.zip (application/zip, 3 bytes)]" in text["text"]
     assert name["text"] == "File a.png:"
     url = picture["image_url"]["url"]
     assert base64.b64decode(url.removeprefix("data:image/png;base64,")) == PICTURE
+    assert request["text"].startswith("<turn")
 
 
 def test_opening_of_a_cut_dialog_keeps_its_files(ask, message):
     opening = Message(role=Role.USER, content="Describe it.")
     later = [message("bob", f"{number} " + "x" * 400, number) for number in range(2, 9)]
-    text, name, _ = ask(FILES[0], said=opening, later=later, attachments=(("image/*",),), context_tokens=420)
-    assert text["text"].startswith("<task>\nFind a name\n\nDescribe it.\n[Attached file: a.png")
-    assert LEFT_OUT in text["text"]
+    files = {"attachments": (("image/*",),), "context_tokens": 420}
+    task, name, picture, *rest = ask(FILES[0], said=opening, is_opening=True, later=later, **files)
+    assert "Describe it.\n[Attached file: a.png" in task["text"]
     assert name["text"] == "File a.png:"
+    assert picture["type"] == "image_url"
+    assert "earlier messages" in rest[0]["text"]
 
 
 def test_models_that_take_no_files_read_their_names(ask):

@@ -138,8 +138,8 @@ def test_exports_are_accepted_by_the_apis(dialog, me):
     assert messages[-1]["role"] == "user" or messages[-1]["content"] == messages[-1]["content"].rstrip()
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("日本", 2)])
-def test_a_token_is_estimated_at_four_bytes(text, tokens):
+@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("日本語", 3)])
+def test_a_token_is_four_ascii_characters_or_another(text, tokens):
     assert estimate_tokens(text) == tokens
 
 
