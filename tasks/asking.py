@@ -36,7 +36,7 @@ from .runtime.leases import RenewedLease
 from .runtime.runtime import Boundary, Runtime
 from .turns.results import ask_for_correction, describe_faults, find_output_faults, read_output
 from .turns.turn import Turn, retry_during_outage
-from .views.turn_context import item_results, turn_context
+from .views.turn_context import item_results, recall_query, turn_context
 
 log = logging.getLogger(__name__)
 
@@ -91,6 +91,9 @@ def _context(runtime: Runtime, turn: Turn) -> TurnContext:
         timeout_s=turn.timeout_s,
         memory=None if turn.recall is None else turn.recall.view,
     )
+    if facts.spec.recall is not None:
+        recalled = runtime.ports.recollections.recall(facts, recall_query(context))
+        context = context.model_copy(update={"recalled": recalled})
     is_fork = facts.spec.history is not None and facts.spec.history.before_turn is not None
     results = item_results(
         runtime.store,

@@ -50,7 +50,16 @@ _CUT = "the review was cut at the token limit of the answer (finish reason: leng
 
 #: Fields of the context that are no part of the request key: they may differ between two attempts of a turn.
 _CUT_REASONS = {"length": CutReason.LENGTH, "content_filter": CutReason.FILTER}
-_VOLATILE_FIELDS = {"messages", "memory", "attempt", "remaining", "timeout_s", "approvers", "observers"}
+_VOLATILE_FIELDS = {
+    "messages",
+    "memory",
+    "recalled",
+    "attempt",
+    "remaining",
+    "timeout_s",
+    "approvers",
+    "observers",
+}
 
 
 class LLMAgent:
