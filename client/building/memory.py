@@ -137,3 +137,15 @@ def _find_store(
 ) -> Callable[[], Recollections]:
     # A failed import is tried again at the next call.
     return cache(lambda: recollections_of(settings, find_archive()))
+
+
+def pending_notes(redis_url: str) -> int:
+    """Return the number of turns whose notes wait for the store.
+
+    Raises:
+        RedisUnavailable: Redis does not answer.
+    """
+    from ...memory.turn_recollections import PendingNotes
+
+    with connect(redis_url, retries=0) as client:
+        return PendingNotes(client).count()

@@ -1,0 +1,1 @@
+"""Texts of the prompts for language models. Pure."""
