@@ -161,11 +161,15 @@ class ArchivedRecollections:
         if before_ms is not None:
             conditions.append(RECOLLECTION.c.at_ms < before_ms)
         if user is not None:
-            # Tenant and id are quoted, so the last colon is the one before the id.
-            suffix = Scope(kind=ScopeKind.USER, id=user).key.rpartition(":")[2]
+            # Tenant and id are quoted, so the last colon is the one before the id. LIKE ignores case on SQLite.
+            start, end = (
+                f"{ScopeKind.USER}:",
+                ":" + Scope(kind=ScopeKind.USER, id=user).key.rpartition(":")[2],
+            )
+            scope = RECOLLECTION.c.scope
             conditions += [
-                RECOLLECTION.c.scope.startswith(f"{ScopeKind.USER}:"),
-                RECOLLECTION.c.scope.endswith(f":{suffix}", autoescape=True),
+                func.substr(scope, 1, len(start)) == start,
+                func.substr(scope, func.length(scope) - len(end) + 1) == end,
             ]
         return self._delete(*conditions, dry_run=dry_run)
 
