@@ -262,9 +262,9 @@ def _long_term_memory(settings: Settings, url: str | None) -> Iterator[CheckResu
                 store = recollections_of(settings, None)
                 list(store.recall("doctor", scope=Scope.of("tenant", "symposia-doctor"), limit=1))
         except InvalidInput as error:
-            yield bad(name, str(error), advice)
+            yield warning(name, str(error), advice)
         except Exception as error:  # noqa: BLE001 - a store may be any code
-            yield bad(
+            yield warning(
                 name, f"{settings.recall_store} does not answer: {type(error).__name__}: {error}", advice
             )
         else:
