@@ -15,8 +15,8 @@ from urllib.parse import quote
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..errors import InvalidInput
+from ..protocol.base import ProtocolObject
 from ..text.redact import CleanText
-from ..turns.frozen import Frozen
 from .parameters import room_key, user_key
 
 #: Maximum characters of a text.
@@ -42,7 +42,7 @@ class ScopeKind(StrEnum):
     TENANT = "tenant"
 
 
-class Scope(Frozen):
+class Scope(ProtocolObject):
     """A user, a room or a tenant. Texts of one scope never reach another.
 
     Users and rooms belong to the tenant of their sessions: user 42 of one tenant is not user 42 of another.
@@ -104,7 +104,7 @@ def _check_id(kind: ScopeKind, name: object) -> str | None:
             return name
 
 
-class RecallOptions(Frozen):
+class RecallOptions(ProtocolObject):
     """Option `recall` of a session, as stored."""
 
     by: ScopeKind
@@ -163,7 +163,7 @@ Note = Annotated[
 ]
 
 
-class Recollection(Frozen):
+class Recollection(ProtocolObject):
     """A text that was remembered."""
 
     text: str
