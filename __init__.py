@@ -23,6 +23,7 @@ Public names:
     when to end    StopCondition: CostBudget, Deadline, MaxRounds, MaxTurns, RoundOfPasses, TextSeen, TokenBudget
     agents         agent, TurnContext, TurnOutcome, DraftMessage, Decision, Question, Usage, Learned, WorkItem, ItemResult
     memory         DialogMemory, MemoryRules, MemoryView, Parameter, ParameterKind, Service, register_service
+    long-term      LongTermMemory, Recollection, Scope, Mem0Recollections, FunctionRecollections
     tasks          Task, TaskStatus, Verdict, Conversation, ConversationMessage, ConversationSummary, register_task_manager
     evaluations    EvaluationResult, EvaluatedRun, EvaluationProgress, VariantSummary
     reviews        ReviewJob, AsyncReviewJob
@@ -52,12 +53,15 @@ _NAMES = {
     "jobs.collab": "CollabJob",
     "jobs.progress": "as_completed",
     "jobs.result": "Item ItemState JobResult PairVerdict",
+    "memory.adapters": "FunctionRecollections Mem0Recollections",
+    "memory.long_term": "LongTermMemory",
     "memory.rooms": "DialogMemory",
     "memory.values": "MemoryRules",
     "models.attachments": "Attachment",
     "models.memory.learned": "Learned",
     "models.memory.parameters": "Parameter ParameterKind",
     "models.memory.recall": "MemoryView",
+    "models.memory.recollections": "Recollection Scope",
     "models.memory.services": "Service register_service",
     "models.protocol.collab": "Collab CollabMode CollabStatus Participant ParticipantKind recommend_mode",
     "models.protocol.dialog": "Dialog DialogStatus Message Role",

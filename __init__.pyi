@@ -39,6 +39,11 @@ from .jobs.result import (
     JobResult as JobResult,
     PairVerdict as PairVerdict,
 )
+from .memory.adapters import (
+    FunctionRecollections as FunctionRecollections,
+    Mem0Recollections as Mem0Recollections,
+)
+from .memory.long_term import LongTermMemory as LongTermMemory
 from .memory.rooms import DialogMemory as DialogMemory
 from .memory.values import MemoryRules as MemoryRules
 from .models.attachments import Attachment as Attachment
@@ -48,6 +53,7 @@ from .models.memory.parameters import (
     ParameterKind as ParameterKind,
 )
 from .models.memory.recall import MemoryView as MemoryView
+from .models.memory.recollections import Recollection as Recollection, Scope as Scope
 from .models.memory.services import (
     Service as Service,
     register_service as register_service,

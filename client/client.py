@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..evaluation.cases_file import CasesFile
     from ..evaluation.results import EvaluationResult
     from ..evaluation.runner import EvaluationProgress
+    from ..memory.long_term import LongTermMemory
     from ..memory.rooms import DialogMemory
     from ..schedules.schedules import Schedules
     from ..workspace.service import WorkspaceService
@@ -51,6 +52,11 @@ class Client(SessionMethods, ReviewMethods):
     def memory(self) -> DialogMemory:
         """Dialog memory: parameters remembered for users, by room."""
         return self._parts.memory
+
+    @property
+    def recollections(self) -> LongTermMemory:
+        """Long-term memory: texts that later sessions of a user, room or tenant recall."""
+        return self._parts.recollections
 
     @property
     def conversations(self) -> WorkspaceService:

@@ -30,6 +30,8 @@ class Pruned:
     reviews: int = 0
     #: Number of ended tasks, with their conversations.
     tasks: int = 0
+    #: Number of texts of the long-term memory.
+    texts: int = 0
 
 
 def prune(
@@ -42,7 +44,8 @@ def prune(
 ) -> Pruned:
     """Delete sessions that ended, or last changed, before `before_ms`.
 
-    Without `user`, delete also old review runs and ended tasks.
+    Delete also texts of the long-term memory of that time, or of the user; without `user`, old review runs and ended
+    tasks.
 
     Args:
         archive: The archive.
@@ -55,6 +58,7 @@ def prune(
         ArchiveUnavailable, RedisUnavailable: Some entries may be deleted; the call may be repeated.
     """
     archive.prepare()
+    from ..archive.recollections import ArchivedRecollections
     from ..reviews.archive.writer import ReviewPruner
     from ..workspace.sql.changes import TaskPruner
 
@@ -69,6 +73,8 @@ def prune(
         if gone and not dry_run:
             reviews.delete_session_results([session.session_id for session in gone])
             archive.pruner.delete([session.row for session in gone])
+    recollections = ArchivedRecollections(archive)
+    done.texts = recollections.prune(before_ms=before_ms, user=user, dry_run=dry_run)
     if not dry_run:  # also what an earlier call left
         archive.pruner.delete_unused_attachments()
     if before_ms is not None and user is None:

@@ -73,6 +73,8 @@ class SessionMethods(BaseClient):
             inputs: Values of the inputs of the session file, by name: texts, numbers, True or False.
             attachments: Files of the first message: each a `Path`, which is read now, or an `Attachment`. Without a
                 message, one of the user names them.
+            recall: Whose long-term memory the turns use and add to: `user` (that of `user_id`), `room` (of `room_id`, or
+                else the conversation, the task or the thread) or `tenant`. None: no long-term memory.
             user_id: The user whose parameters the turns remember and use.
             room_id: The room of these parameters. Default: the conversation, the task, the thread or the session.
             service: The service of these parameters, such as `travel`.

@@ -223,6 +223,19 @@ class Settings(BaseModel):
         ),
     )
 
+    recall_store: Annotated[str | None, Unset("the archive")] = Field(
+        default=None,
+        max_length=1_000,
+        pattern=r"^[\w.]+:[\w.]+$",
+        description="Store of the [long-term memory](memory.md): `module:object`, such as an adapter of mem0.",
+    )
+    recall_max_texts: int = Field(
+        default=1_000,
+        ge=10,
+        le=100_000,
+        description="Maximum number of texts of one user, room or tenant in the archive; the oldest are deleted.",
+    )
+
     jobs: Annotated[NamedPaths, Unset("none")] = Field(
         default_factory=dict,
         description=(

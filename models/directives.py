@@ -18,7 +18,8 @@ The choice of a speaker is read in other wordings, too, if it has one meaning: `
 alone, or a short sentence that names one participant ("The next speaker should be coder.").
 
 An `ASK` line must name a participant of kind `human`, an approver or an observer; otherwise it is text. The text before it is the
-message. Sessions with memory also read the lines of `models/memory/learned.py`.
+message. Sessions with memory also read the lines of `models/memory/learned.py`, and those
+with long-term memory the lines of `models/memory/recollections.py`.
 
 An answer that is nothing but `PASS` says nothing, in any mode. An instruction or an item continues until
 the next blank line or directive. Markdown around a directive (bold, bullets, headings) does no harm;
@@ -30,6 +31,7 @@ The time to read a text grows with its length only, also for a megabyte of `#`.
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +40,7 @@ from itertools import islice
 from pydantic import ValidationError
 
 from .memory.learned import read_remarks
+from .memory.recollections import MAX_NOTES, read_notes
 from .modes import mode_of
 from .protocol.collab import (
     Participant,
@@ -47,6 +50,8 @@ from .protocol.collab import (
 )
 from .turns.items import NewItem
 from .turns.turn import Decision, Expects, Question, TurnContext, TurnOutcome
+
+log = logging.getLogger(__name__)
 
 _WORD = "ASK "
 #: Decoration that people and models put around a directive or a name.
@@ -140,6 +145,8 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
     if context.memory is not None and outcome.learned is None:
         spoken_lines = (line for message in outcome.messages for line in _spoken_lines(message.content))
         outcome = outcome.model_copy(update={"learned": read_remarks(map(_unwrapped, spoken_lines))})
+    if context.recalled is not None and not outcome.notes:
+        outcome = _with_notes(context, outcome)
     structured = outcome.passed or outcome.decision or outcome.hand_off or outcome.items
     if structured or not outcome.messages:
         return outcome
@@ -158,6 +165,18 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
     targets = _hand_offs(directives)
     hand_off = _participant_id(targets[0], context.roster) if targets else None
     return outcome.model_copy(update={"hand_off": hand_off}) if hand_off else outcome
+
+
+def _with_notes(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
+    """Return the outcome with the lines `NOTE:` of its text; further ones are dropped."""
+    spoken_lines = (line for message in outcome.messages for line in _spoken_lines(message.content))
+    notes = read_notes(map(_unwrapped, spoken_lines))
+    if len(notes) > MAX_NOTES:
+        log.warning(
+            "turn %s of %s: %d notes dropped, a turn may add %d",
+            *(context.turn_number, context.session_id, len(notes) - MAX_NOTES, MAX_NOTES),
+        )
+    return outcome.model_copy(update={"notes": notes[:MAX_NOTES]}) if notes else outcome
 
 
 def _read_decision(text: str, context: TurnContext) -> Decision | None:

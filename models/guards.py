@@ -15,7 +15,7 @@ from .text.redact import excerpt
 from .turns.turn import TurnContext, TurnOutcome
 
 #: Fields of an outcome beside its messages whose texts other participants or people may read.
-OTHER_TEXTS = {"decision", "hand_off", "items", "learned", "question", "output"}
+OTHER_TEXTS = {"decision", "hand_off", "items", "learned", "notes", "question", "output"}
 
 
 @dataclass(frozen=True, slots=True)

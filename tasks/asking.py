@@ -37,7 +37,7 @@ from .runtime.runtime import Boundary, Runtime
 from .turns.results import ask_for_correction, describe_faults, find_output_faults, read_output
 from .turns.turn import Turn, retry_during_outage
 from .views.session_views import SessionFacts
-from .views.turn_context import item_results, read_opening, turn_context
+from .views.turn_context import item_results, read_opening, recall_query, turn_context
 
 log = logging.getLogger(__name__)
 
@@ -97,6 +97,8 @@ def _context(runtime: Runtime, turn: Turn) -> TurnContext:
         update["opening"] = read_opening(runtime.store, turn.session_id)
     if about := _descriptions(runtime, facts):
         update["descriptions"] = about
+    if facts.spec.recall is not None:
+        update["recalled"] = runtime.ports.recollections.recall(facts, recall_query(context))
     if update:
         context = context.model_copy(update=update)
     is_fork = facts.spec.history is not None and facts.spec.history.before_turn is not None

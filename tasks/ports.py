@@ -43,6 +43,22 @@ class MemoryPort(Protocol):
         ...
 
 
+class RecollectionPort(Protocol):
+    """Long-term memory for the turns of a process."""
+
+    def recall(self, facts: SessionFacts, query: str) -> tuple[str, ...] | None:
+        """Return the texts for a turn; None in a session without long-term memory. Never raises."""
+        ...
+
+    def remember(self, facts: SessionFacts, state: SessionState) -> None:
+        """Store the notes of turns that closed since the last plan; a repeated call changes nothing."""
+        ...
+
+    def retry(self) -> int:
+        """Store the notes that wait; return for how many turns it succeeded."""
+        ...
+
+
 class MetricSink(Protocol):
     """Receiver of counts and observations. No method raises; `count` and `observe` do not call Redis."""
 

@@ -24,7 +24,7 @@ from ..patches.kept_tasks import install_kept_task_sender
 from ..schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .heartbeat.steps import HeartbeatStep, LostWorkersStep
-from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, ScheduleStep, TaskStep
+from .steps.background_loops import ArchiveStep, DeliveryStep, NotesStep, ReviewStep, ScheduleStep, TaskStep
 from .steps.monitoring import HealthStep, MetricsStep, write_counts
 from .steps.startup import AgentsQueueStep, OptionsStep, RuntimeStep
 from .steps.sweep import SentTimeStep, SweepStep
@@ -49,6 +49,7 @@ def create_worker_app(settings: Settings) -> Celery:
         {
             AgentsQueueStep,
             ArchiveStep,
+            NotesStep,
             DeliveryStep,
             HeartbeatStep,
             LostWorkersStep,

@@ -18,6 +18,14 @@ def load_callable(path: str) -> Callable[..., Any]:
     Raises:
         AgentError: Not retryable; the message says what could not be imported and why.
     """
+    loaded = load_object(path)
+    if not callable(loaded):
+        raise _not_loaded(path, TypeError(f"{path.partition(':')[2]} is not callable"))
+    return loaded
+
+
+def load_object(path: str) -> object:
+    """Import an object. Raises AgentError, as `load_callable`."""
     module, _, name = path.partition(":")
     try:
         loaded: object = import_module(module)
@@ -25,8 +33,6 @@ def load_callable(path: str) -> Callable[..., Any]:
             loaded = getattr(loaded, part)
     except Exception as error:
         raise _not_loaded(path, error) from error
-    if not callable(loaded):
-        raise _not_loaded(path, TypeError(f"{name} is not callable"))
     return loaded
 
 

@@ -12,8 +12,8 @@ The reply depends on the turn alone, so a turn that runs twice gives the same re
 4. after the last reply, `at_end` decides: the last reply again, all from the first again, or a pass.
 
 In a reply, `{purpose}`, `{me}`, `{turn}`, `{last}` (the newest message in the window),
-`{item}`, `{instruction}`, `{memory}` (the known facts about the user) and `{ask}` (the questions
-to ask the user) are filled in. Other text in braces does not change.
+`{item}`, `{instruction}`, `{memory}` (the known facts about the user), `{ask}` (the questions
+to ask the user) and `{recalled}` (texts of the long-term memory) are filled in. Other text in braces does not change.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from ..tables import Window
 SCRIPT_WINDOW = 200
 
 
-_PLACEHOLDER = re.compile(r"\{(purpose|me|turn|last|item|instruction|memory|ask)\}")
+_PLACEHOLDER = re.compile(r"\{(purpose|me|turn|last|item|instruction|memory|ask|recalled)\}")
 
 
 class AtEnd(StrEnum):
@@ -250,13 +250,16 @@ def _value(name: str, turn: TurnContext) -> str:
             return turn.messages[-1].content if turn.messages else turn.purpose
         case "item":
             return turn.item.text if turn.item else ""
-        case "memory" | "ask":
-            return _remembered(name, turn.memory or MemoryView())
+        case "memory" | "ask" | "recalled":
+            return _remembered(name, turn)
         case _:
             return turn.instruction
 
 
-def _remembered(name: str, memory: MemoryView) -> str:
+def _remembered(name: str, turn: TurnContext) -> str:
+    memory = turn.memory or MemoryView()
+    if name == "recalled":
+        return "; ".join(turn.recalled or ())
     if name == "ask":
         return ", ".join(memory.ask)
     return ", ".join(f"{parameter}: {value}" for parameter, value in memory.parameters.items())

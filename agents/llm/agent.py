@@ -72,6 +72,7 @@ _VOLATILE_FIELDS = {
     "position",
     "descriptions",
     "memory",
+    "recalled",
     "attempt",
     "remaining",
     "timeout_s",

@@ -10,7 +10,7 @@ from redis.exceptions import RedisError, ResponseError
 from ...client.building.app import load_deliveries
 from ...client.building.broker import broker_url_in_use, check_broker, check_queue_type
 from ...client.building.connection import archive_url, open_archive, resolve_redis_url
-from ...client.building.memory import dialog_memory, memory_url
+from ...client.building.memory import dialog_memory, memory_url, pending_notes, recollections_of
 from ...client.building.workspace import count_overdue_tasks
 from ...config.project import describe_owner
 from ...config.settings import Settings
@@ -25,6 +25,7 @@ from ...models.errors import (
     UnsuitableQueue,
     UnsuitableRedis,
 )
+from ...models.memory.recollections import Scope
 from ...models.text.redact import without_password
 from ...models.text.redis_address import source_of
 from ...models.text.words import count_of
@@ -36,6 +37,7 @@ from ...state.redis.keys import DUE, REVIEWS_DUE
 from ...state.redis.readers import server_ms
 from ...state.sessions.archiving import ArchiveQueue
 from ...state.worker_routes import AwaitedAgents, describe_awaited
+from ...workers.local.code_check import importing_as_workers
 from .machine_checks import (
     check_agents,
     check_local_model,
@@ -87,6 +89,7 @@ def run_checks(settings: Settings) -> Iterator[CheckResult]:
                 yield from _on_server(client, url, settings)
     if url is not None or settings.memory_redis_url is not None:
         yield _memory(settings)
+    yield from _long_term_memory(settings, url)
     try:
         yield from _archive(settings)
         yield from _tasks(settings)
@@ -247,6 +250,32 @@ def _memory(settings: Settings) -> CheckResult:
         advice = "search the logs of the workers for `dialog memory`"
         return warning("memory", f"{rules}; recent events: {parts}", advice)
     return good("memory", f"{rules}; recent events: {parts}" if parts else rules)
+
+
+def _long_term_memory(settings: Settings, url: str | None) -> Iterator[CheckResult]:
+    """Check a store of the long-term memory that is not the archive, and report notes that wait for the store."""
+    name = "long-term memory"
+    if settings.recall_store is not None:
+        advice = "turns run without it until this is fixed; notes wait for a week"
+        try:
+            with importing_as_workers():
+                store = recollections_of(settings, None)
+                list(store.recall("doctor", scope=Scope.of("tenant", "symposia-doctor"), limit=1))
+        except InvalidInput as error:
+            yield warning(name, str(error), advice)
+        except Exception as error:  # noqa: BLE001 - a store may be any code
+            yield warning(
+                name, f"{settings.recall_store} does not answer: {type(error).__name__}: {error}", advice
+            )
+        else:
+            yield good(name, f"in {settings.recall_store}")
+    try:
+        waiting = 0 if url is None else pending_notes(url)
+    except (RedisUnavailable, RedisError, OSError):  # reported already
+        return
+    if waiting:
+        text = f"notes of {count_of(waiting, 'turn')} wait for the store"
+        yield warning(name, text, "start a worker; search its log for `long-term memory`")
 
 
 def _broker(settings: Settings, redis_url: str | None) -> Iterator[CheckResult]:

@@ -10,6 +10,7 @@ import typer
 from ...models.text.words import count_of
 from ..common.options import AsJson, SessionId, open_client
 from ..common.screen import console, plain_table, print_json, printable
+from .recollections import Tenant, describe_deleted, forget_scope, forget_user, recall
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,7 +30,7 @@ def add_to(app: typer.Typer) -> None:
         no_args_is_help=True,
         help="Show, export, share and delete the data that dialog memory stores about users.",
     )
-    for command in (show, export, forget, share, unshare):
+    for command in (show, export, forget, share, unshare, recall):
         group.command()(command)
     app.add_typer(group, name="memory")
     app.command()(restore)
@@ -68,7 +69,13 @@ def export(user: User, room: Room) -> None:
 
 
 def forget(
-    user: User,
+    user: Annotated[
+        str,
+        typer.Argument(
+            metavar="USER|SCOPE",
+            help="User id; or user:ID, room:ID or tenant:NAME, whose long-term memory is deleted with --all.",
+        ),
+    ],
     room: AnyRoom = None,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Parameters to delete, such as from.")
@@ -83,9 +90,12 @@ def forget(
         bool,
         typer.Option("--all", help="Delete everything in the room; without ROOM, everything about the user."),
     ] = False,
+    tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete parameters, a room or a user from dialog memory. Turns that started earlier cannot restore them.
+    """Delete parameters, a room or a user from dialog memory, or a long-term memory. Turns that started earlier cannot restore parameters.
+
+    USER with --all and without ROOM also deletes the long-term memory of the user in every tenant.
 
     Example: [bold]symposia memory forget 42 room_123 from[/bold]
     """
@@ -97,12 +107,24 @@ def forget(
         raise InvalidInput(
             "service", service, "must not be used with --all, which deletes the parameters of all services"
         )
+    if ":" in user:  # an id of a user has no colon
+        if not everything or room is not None:
+            raise InvalidInput("forget", user, "requires --all, and no room")
+        forget_scope(user, tenant=tenant, as_json=as_json)
+        return
+    if tenant is not None:
+        raise InvalidInput("tenant", tenant, "must be used with user:ID or room:ID")
     memory = _memory()
     rooms = memory.forget_all(user, room) if everything else []
+    texts = forget_user(user) if everything and room is None else 0
     if names and memory.forget(user, room, *names, service=service):
         rooms = [room or ""]
     if as_json:
-        print_json({"user_id": user, "rooms": rooms, "parameters": names or [], "all": everything})
+        deleted = {"user_id": user, "rooms": rooms, "parameters": names or [], "all": everything}
+        print_json(deleted | ({"texts": texts} if texts else {}))
+    elif texts:
+        where = f"everything in {', '.join(rooms)}, " if rooms else ""
+        console().print(f"Deleted: {where}{describe_deleted(texts)} of the long-term memory.")
     elif not rooms:
         console().print("Nothing to delete.")
     else:
@@ -240,7 +262,7 @@ def prune(
 ) -> None:
     """Delete old sessions, reviews and tasks from the archive, or the sessions of one user.
 
-    One of --older-than and --user is required. Sessions that are still in Redis, the newest review of each root, and open tasks are kept. The age of a session that never ended counts from its last change.
+    One of --older-than and --user is required; both include texts of the long-term memory. Sessions that are still in Redis, the newest review of each root, and open tasks are kept. The age of a session that never ended counts from its last change.
 
     Example: [bold]symposia prune --older-than 90d --dry-run[/bold]
     """
@@ -271,6 +293,7 @@ def _summary(pruned: Pruned, *, dry_run: bool) -> str:
     )
     what += f" with {count_of(pruned.messages, 'message')}"
     what += f" and {count_of(pruned.reviews, 'review')}" if pruned.reviews else ""
+    what += f" and {count_of(pruned.texts, 'text')} of the long-term memory" if pruned.texts else ""
     left = (
         f" Kept {count_of(pruned.live, 'session that is', 'sessions that are')} still in Redis."
         if pruned.live

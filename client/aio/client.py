@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ...config.settings import Settings
     from ...jobs.collab import CollabJob
-    from .jobs import AsyncConversations, AsyncDialogMemory, AsyncSchedules
+    from .jobs import AsyncConversations, AsyncDialogMemory, AsyncLongTermMemory, AsyncSchedules
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -148,6 +148,13 @@ class AsyncClient(AsyncWrapper[Client]):
         from .jobs import AsyncDialogMemory
 
         return AsyncDialogMemory(lambda: self._blocking().memory, self._threads)
+
+    @property
+    def recollections(self) -> AsyncLongTermMemory:
+        """Long-term memory: texts that later sessions of a user, room or tenant recall."""
+        from .jobs import AsyncLongTermMemory
+
+        return AsyncLongTermMemory(lambda: self._blocking().recollections, self._threads)
 
     @property
     def conversations(self) -> AsyncConversations:

@@ -15,6 +15,7 @@ from ...jobs.collab import NO_QUESTION, CollabJob
 from ...jobs.questions import QuestionReader
 from ...jobs.reading import connections_of, watch_of
 from ...jobs.result import JobResult
+from ...memory.long_term import LongTermMemory
 from ...memory.rooms import DialogMemory
 from ...models.errors import ResultTimeout
 from ...models.protocol.dialog import Message
@@ -278,6 +279,15 @@ class AsyncDialogMemory(AsyncWrapper[DialogMemory]):
     unshare = async_method(DialogMemory.unshare)
     shared = async_method(DialogMemory.shared)
     counts = async_method(DialogMemory.counts)
+
+
+class AsyncLongTermMemory(AsyncWrapper[LongTermMemory]):
+    """`LongTermMemory` for asyncio."""
+
+    recall = async_method(LongTermMemory.recall)
+    remember = async_method(LongTermMemory.remember)
+    forget = async_method(LongTermMemory.forget)
+    forget_user = async_method(LongTermMemory.forget_user)
 
 
 class AsyncConversations(AsyncWrapper[WorkspaceService]):

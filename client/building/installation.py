@@ -19,6 +19,7 @@ from .sessions import Sessions
 if TYPE_CHECKING:
     from celery import Celery
 
+    from ...memory.long_term import LongTermMemory
     from ...memory.rooms import DialogMemory
     from ...reviews.batches.context import ReviewContext
     from ...schedules.schedule import Schedule
@@ -73,6 +74,13 @@ class Installation:
         client = connect(memory_url(self._settings), retries=1)
         self._opened.callback(client.close)
         return dialog_memory(self._settings, client, sessions=self.redis)
+
+    @cached_property
+    def recollections(self) -> LongTermMemory:
+        """The long-term memory."""
+        from .memory import long_term_memory
+
+        return long_term_memory(self._settings, self.redis, lambda: self.sessions.archive)
 
     @cached_property
     def reviews(self) -> ReviewContext:

@@ -56,7 +56,7 @@ from ...tasks.views.session_views import SessionFacts
 from ...tasks.waiting.subsessions.answers import ParentsAndChildren
 from .broker import check_servers, secrets_in_use
 from .connection import open_archive
-from .memory import turn_memory
+from .memory import turn_memory, turn_recollections
 from .sessions import session_opener
 
 if TYPE_CHECKING:
@@ -237,6 +237,7 @@ def build_runtime(
         graph=graph,
         ports=Ports(
             memory=turn_memory(settings),
+            recollections=turn_recollections(settings, client, archiver.target if archiver else None),
             metrics=MetricBuffer(MetricCounts(client)),
             held=held_sessions_of(app),
             archiver=archiver,

@@ -341,6 +341,7 @@ def session_opener(
         max_attachment_bytes=settings.max_attachment_bytes,
         max_depth=settings.max_subsession_depth,
         records=settings.record_calls,
+        can_recall=settings.archive or settings.recall_store is not None,
     )
 
 

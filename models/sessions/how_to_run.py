@@ -16,6 +16,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from ..attachments import ATTACHMENTS, Attachment, read_given
 from ..errors import InvalidInput, check_known, invalid_input, within
 from ..memory.learned import MemoryChoices, memory_options
+from ..memory.recollections import RecallOptions, recall_options
 from ..outputs import read_schema
 from ..protocol.collab import Collab, Participant, ParticipantKind
 from ..protocol.dialog import Message, Role
@@ -175,6 +176,7 @@ class HowToRun(MemoryChoices, total=False):
     draft: bool | None
     inputs: Mapping[str, str | int | float | bool] | None
     attachments: Iterable[Path | Attachment] | None
+    recall: str | RecallOptions | None
 
 
 #: Options by name, in the order in which they are documented.
@@ -223,6 +225,7 @@ def read_options(collab: Collab | Mapping[str, Any], how: HowToRun) -> dict[str,
         "collab": collab,
         "options": read_part(ModeOptions, _options(how), "options"),
         "memory": memory_options(how, conversation=_default_room(how) or collab.collab_id),
+        "recall": recall_options(how, default_room=_default_room(how)),
         "output_type": output if isinstance(output, type) else None,
     }
 

@@ -12,6 +12,7 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from ..memory.learned import MemoryOptions
+from ..memory.recollections import RecallOptions, Scope
 from ..outputs import RequiredOutput
 from ..text.ids import Id, new_id
 from ..turns.frozen import Frozen, ShortText
@@ -64,6 +65,8 @@ class SessionOptions(Frozen):
     inputs: Mapping[str, InputValue] = Field(default_factory=dict)
     #: User whose memory its turns use, and the parameters of its own message.
     memory: MemoryOptions | None = None
+    #: Whose long-term memory its turns use; None: none. Left out then, so that workers of earlier versions read it.
+    recall: RecallOptions | None = Field(default=None, exclude_if=lambda value: value is None)
     #: The turn that it answers; None: it is no sub-session.
     parent: ParentRef | None = None
 
@@ -81,6 +84,11 @@ class SessionSpec(SessionOptions):
     record: bool = False
     #: Span in which it was submitted, in the format of W3C's header `traceparent`; None: no span was active.
     submitted_in: str | None = Field(default=None, pattern="^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$")
+
+    @property
+    def recall_scope(self) -> Scope | None:
+        """Return the scope of its long-term memory; None: it has none."""
+        return None if self.recall is None else self.recall.scope(self.tenant)
 
     def policy_of(self, participant_id: str) -> FailurePolicy:
         """Return the failure policy of this participant."""

@@ -18,6 +18,7 @@ from ..alignment.marks import Scores, TurnMarks
 from ..attachments import MAX_PER_MESSAGE, Attachment
 from ..memory.learned import Learned, MemoryUpdate
 from ..memory.recall import MemoryView
+from ..memory.recollections import MAX_NOTES, Note
 from ..protocol.collab import CollabMode, Participant
 from ..protocol.dialog import CutReason, Message, Role
 from ..text.ids import format_timestamp, utcnow
@@ -268,6 +269,8 @@ class TurnContext(Frozen):
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     #: Memory of the user; None in a session without memory.
     memory: MemoryView | None = None
+    #: Texts of earlier sessions that fit this turn; None in a session without long-term memory.
+    recalled: tuple[str, ...] | None = None
     remaining: RemainingBudget = RemainingBudget()
     #: Seconds until the turn's deadline.
     timeout_s: float = 300.0
@@ -313,6 +316,9 @@ class TurnOutcome(Frozen):
     items: tuple[NewItem, ...] = Field(default=(), max_length=100)
     #: Parameters from the user's words, stored after the turn is written.
     learned: Learned | None = None
+    #: Texts for the long-term memory, stored after the turn is written. Left out if there are none, so that workers of
+    #: earlier versions read it.
+    notes: tuple[Note, ...] = Field(default=(), max_length=MAX_NOTES, exclude_if=lambda texts: not texts)
     #: A person is asked; with the answer, the agent is given the same turn again.
     question: Question | None = None
     #: Data of the turn beside its text: JSON data, or a value that pydantic can write as JSON, such as a model.
@@ -370,6 +376,8 @@ class TurnResult(Frozen):
     signs: TurnMarks | None = None
     #: Parameters from the user's words, to be stored before the next step is planned.
     remember: MemoryUpdate | None = None
+    #: Texts for the long-term memory, to be stored before the next step is planned.
+    notes: tuple[Note, ...] = Field(default=(), exclude_if=lambda texts: not texts)
     #: Why it failed or was skipped; one line, never a secret.
     error: str | None = Field(default=None, max_length=500)
 

@@ -21,6 +21,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{id}:listening` | string | exists while a reader of live text is connected; TTL one minute |
 | `symposia:{id}:note:<participant>` | string | note of a participant's agent, kept from turn to turn; TTL one week |
 | `symposia:{id}:unstored` | hash | results of turns whose statements the dialog memory does not have yet, by turn number; TTL one week |
+| `symposia:{id}:noted:<turn>` | string | turn whose notes are being stored in the long-term memory, or are stored; TTL one day |
 | `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; TTL one day |
 | `symposia:{id}:recorded` | hash | records of written turns that are not archived yet, by token, in a session that records its calls; TTL `retention_s` after the newest record |
 | `symposia:{tenant:NAME}:books` | hash | usage of a tenant today, and its reservations; TTL two days |
@@ -61,6 +62,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{metrics}:counts` | hash | counters for monitoring: see `state/metrics.py` |
 | `symposia:{metrics}:batch:ID` | string | number of the newest batch of counts of one process; TTL one hour |
 | `symposia:memory` | hash | counters of events in dialog memories, such as `corrupt`; TTL 30 days |
+| `symposia:notes` | hash | notes of turns that the long-term memory does not have yet, by `session:opened_ms:turn`; TTL one week |
 
 The memory of a user is kept longer than sessions, under separate keys. All of them expire.
 
@@ -85,6 +87,7 @@ REVIEWS_DUE = f"{PREFIX}:reviews:due"
 DELIVERIES = f"{PREFIX}:deliveries"
 FAILED_DELIVERIES = f"{PREFIX}:deliveries:failed"
 MEMORY_COUNTS = f"{PREFIX}:memory"
+PENDING_NOTES = f"{PREFIX}:notes"
 LIVE = f"{PREFIX}:{{metrics}}:live"
 STUCK = f"{PREFIX}:stuck"
 METRICS = f"{PREFIX}:{{metrics}}:counts"
@@ -136,6 +139,11 @@ def calls_key(session_id: str, number: int) -> str:
 def unstored_key(session_id: str) -> str:
     """Return the key of what a session learned and its user's memory does not have yet."""
     return session_key(session_id, "unstored")
+
+
+def noted_key(session_id: str, number: int) -> str:
+    """Return the key that says who stores the notes of a turn in the long-term memory, or that they are stored."""
+    return session_key(session_id, f"noted:{number}")
 
 
 def recorded_key(session_id: str) -> str:

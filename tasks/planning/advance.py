@@ -158,6 +158,8 @@ def advance(
         facts = runtime.sessions.facts.get_for_state(session_id, state)
         if facts.spec.memory is not None:
             runtime.ports.memory.remember(facts, state)
+        if facts.spec.recall is not None:
+            runtime.ports.recollections.remember(facts, state)
         if state.status != "active":
             return f"nothing to plan: the session is {state.status}"
         write = plan_next(

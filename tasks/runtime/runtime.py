@@ -25,7 +25,7 @@ from ...models.sessions.subsession_limits import MAX_DEPTH, MAX_SUBSESSIONS
 from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.records import SessionState
 from ...state.sessions.store import SessionStore
-from ..ports import HeldSessions, MemoryPort, MetricSink, NoHeldSessions, NoMetrics, Tracing
+from ..ports import HeldSessions, MemoryPort, MetricSink, NoHeldSessions, NoMetrics, RecollectionPort, Tracing
 from ..views.session_views import SessionFacts, read_facts
 from .archiving import Archiver
 from .graph import TaskGraph
@@ -253,6 +253,7 @@ class Ports:
     """Services that features and the worker provide."""
 
     memory: MemoryPort
+    recollections: RecollectionPort
     metrics: MetricSink = field(default_factory=NoMetrics)
     #: Report of the sessions that this process works on.
     held: HeldSessions = field(default_factory=NoHeldSessions)

@@ -130,6 +130,8 @@ class SessionOpener:
     max_depth: int = MAX_DEPTH
     #: Whether a session is recorded whose submission does not say it.
     records: bool = False
+    #: Whether there is a store for long-term memory.
+    can_recall: bool = True
 
     def open(
         self,
@@ -176,6 +178,7 @@ class SessionOpener:
         self._check_depth(submission)
         check_attachments(submission.attachments, max_bytes=self.max_attachment_bytes)
         prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
+        self._check_recall(prepared)
         _warn_of_built_in(submission, prepared, known_agents)
         prepared = self._assign(prepared)
         if prepared.record is None:
@@ -198,6 +201,14 @@ class SessionOpener:
             draft=prepared.draft,
         )
         return PlannedOpening(opening, spec, prepared.attachments)
+
+    def _check_recall(self, prepared: Submission) -> None:
+        if prepared.recall is None:
+            return
+        if not self.can_recall:
+            rule = "requires an archive (SYMPOSIA_ARCHIVE=true) or another store (SYMPOSIA_RECALL_STORE)"
+            raise InvalidInput("recall", prepared.recall.by.value, rule)
+        prepared.recall.scope(prepared.tenant)
 
     def _check_depth(self, submission: Submission) -> None:
         left = self.max_depth - (submission.parent.depth if submission.parent else 0)

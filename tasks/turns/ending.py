@@ -55,6 +55,8 @@ def commit_turn(
     result = builder.result(kind, outcome, error=error)
     if turn.recall is not None:
         result = runtime.ports.memory.add_statements(turn.recall, result, outcome)
+    if outcome.notes:
+        result = _with_notes(turn, result, outcome)
     others = {**turn.journal.accounts()}
     others.pop(turn.grant.token, None)
     output = replace(builder.build_output(result, outcome, now=turn.now()), others=others, notes=notes)
@@ -77,13 +79,24 @@ def commit_turn(
     return summarize_commit(answer.word, kind, outcome)
 
 
+def _with_notes(turn: Turn, result: TurnResult, outcome: TurnOutcome) -> TurnResult:
+    """Return the result with the notes of its agent; in a session without long-term memory they are dropped."""
+    if turn.facts.spec.recall is None:
+        log.warning(
+            "turn %s of session %s: %d notes dropped, the session has no `recall`",
+            *(turn.number, turn.session_id, len(outcome.notes)),
+        )
+        return result
+    return result.model_copy(update={"notes": outcome.notes})
+
+
 def _plan_ahead(runtime: Runtime, turn: Turn, result: TurnResult) -> PlanWrite | None:
     """Return the next step, which is written together with the turn to save a round trip.
 
     The next step waits for all parallel turns, except in a swarm: there it is outdated only if one of them
     has closed in the meantime. It also waits for what the turn writes to memory.
     """
-    if turn.recall is not None and turn.recall.has_owner:
+    if (turn.recall is not None and turn.recall.has_owner) or result.notes:
         return None
     beside_others = len(turn.state.open_turns()) > 1
     if beside_others and mode_of(turn.facts.collab.mode).has_rounds:

@@ -8,7 +8,12 @@ from collections.abc import Callable
 import pytest
 
 import symposia
-from symposia.client.aio.jobs import AsyncConversations, AsyncDialogMemory, AsyncSchedules
+from symposia.client.aio.jobs import (
+    AsyncConversations,
+    AsyncDialogMemory,
+    AsyncLongTermMemory,
+    AsyncSchedules,
+)
 from symposia.schedules.schedules import Schedules
 from symposia.workspace.service import WorkspaceService
 
@@ -23,6 +28,7 @@ CLASSES = (
     AsyncSchedules,
     symposia.DialogMemory,
     AsyncDialogMemory,
+    AsyncLongTermMemory,
     WorkspaceService,
     AsyncConversations,
     symposia.AgentBinding,

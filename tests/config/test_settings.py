@@ -138,6 +138,7 @@ def test_every_setting_reaches_a_child_process() -> None:
         broker_url="amqp://b",
         agents_file="agents.toml",
         memory_redis_url="redis://c",
+        recall_store="my_project:memory",
         database_url="sqlite:///d",
         tenant_daily_tokens=1,
         tenant_daily_usd=1,

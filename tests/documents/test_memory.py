@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from documents.pages import Page
 from documents.programs import run_here, run_program
 from processes.terminal import Terminal
+from symposia import Scope
 
 #: They start a worker, and a process for each program.
 pytestmark = pytest.mark.timeout(180)
@@ -16,6 +20,10 @@ SESSION = PAGE.take("python", 'said={"return_date"')
 CONNECTOR = PAGE.take("python", "def connector")
 PROGRAM = PAGE.take("python", "DialogMemory(")
 SERVICE = PAGE.take("python", "register_service")
+RECALLING = PAGE.take("python", 'recall="user"')
+TEXTS = PAGE.take("python", "Client().recollections")
+MEM0 = PAGE.take("python", "Mem0Recollections")
+FUNCTIONS = PAGE.take("python", "FunctionRecollections")
 URL = "redis://localhost:6379/0"
 
 #: The module of the agents: a search that finds what it is asked for.
@@ -36,11 +44,17 @@ def parser(turn):
 
 """
 
+PLANNER = """
+[agents.planner]
+kind = "scripted"
+replies = ["Known: {recalled}\\nNOTE: Flies in March."]
+"""
+
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, str]:
     return {
-        "agents.toml": 'modules = ["my_agents"]\n',
+        "agents.toml": f'modules = ["my_agents"]\n{PLANNER}',
         "my_agents.py": f'{MODULE}{CONNECTOR}\n\nsymposia.agent("connector")(connector)\n',
     }
 
@@ -86,3 +100,52 @@ def test_registered_service_is_known(terminal: Terminal) -> None:
         """,
     )
     assert said == "{'city': 'Nairobi', 'nights': 2}\n"
+
+
+@pytest.mark.long
+def test_session_recalls_texts_of_its_user(terminal: Terminal) -> None:
+    *_, recall, forget = TEXTS.splitlines()
+    said = run_program(
+        terminal,
+        TEXTS.replace(forget, ""),
+        f"print({recall})",
+        RECALLING,
+        """
+        print(job.result(timeout=40).dialog.messages[0].content)
+        print([it.text for it in memory.recall("user:42")])
+        """,
+        f"print({forget})",
+    )
+    assert said.splitlines() == [
+        "Prefers the window seat.",
+        "Known: Prefers the window seat.",
+        "NOTE: Flies in March.",
+        "['Flies in March.', 'Prefers the window seat.']",
+        "2",
+    ]
+
+
+class Table(list[dict[str, str]]):
+    """A vector store with one vector."""
+
+    def search(self, _query: str, *, filter: dict[str, str], limit: int) -> list[SimpleNamespace]:  # noqa: A002
+        hits = [row for row in self if row["scope"] == filter["scope"]]
+        return [SimpleNamespace(**row) for row in hits][:limit]
+
+    def add(self, rows: list[dict[str, str]]) -> None:
+        self.extend(rows)
+
+
+def test_stores_of_the_page_are_stores(monkeypatch: pytest.MonkeyPatch) -> None:
+    scope = Scope.of("user", 42)
+    store = run_here(FUNCTIONS, table=Table())["memory"]
+    store.remember(["tea"], scope=scope, source="s")
+    assert [it.text for it in store.recall("tea", scope=scope, limit=1)] == ["tea"]
+
+    class Memory:
+        def search(self, query: str, *, user_id: str, limit: int) -> dict[str, list[dict[str, str]]]:
+            return {"results": [{"memory": f"{user_id}: {query}"}][:limit]}
+
+    monkeypatch.setitem(sys.modules, "mem0", SimpleNamespace(Memory=Memory))  # type: ignore[arg-type]
+    store = run_here(MEM0)["memory"]
+    assert [it.text for it in store.recall("tea", scope=scope, limit=1)] == ["user::42: tea"]

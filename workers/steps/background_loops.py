@@ -183,6 +183,21 @@ class ArchiveStep(LoopStep):
         return BackgroundLoop(self.what, archiver.archive_due, interval_s=interval_s)
 
 
+#: Seconds between two attempts to store notes that wait.
+_NOTES_EVERY_S = 5.0
+
+
+class NotesStep(LoopStep):
+    """Bootstep that stores notes in the long-term memory that could not be stored when their turns were written."""
+
+    what = "long-term memory"
+
+    def make_thread(self, worker: Any) -> BackgroundLoop:
+        """Return the loop."""
+        retry = runtime_of(worker.app).ports.recollections.retry
+        return BackgroundLoop(self.what, retry, interval_s=_NOTES_EVERY_S)
+
+
 class DeliveryStep(LoopStep):
     """Bootstep that sends Celery tasks for pending deliveries."""
 

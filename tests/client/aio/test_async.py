@@ -17,10 +17,16 @@ from scaling import patient
 from symposia import AsyncClient, AsyncCollabJob, AsyncReviewJob, ResultTimeout, SessionNotFound
 from symposia.client import Client
 from symposia.client.aio.async_methods import CallThreads
-from symposia.client.aio.jobs import AsyncConversations, AsyncDialogMemory, AsyncSchedules
+from symposia.client.aio.jobs import (
+    AsyncConversations,
+    AsyncDialogMemory,
+    AsyncLongTermMemory,
+    AsyncSchedules,
+)
 from symposia.config.settings import load_settings
 from symposia.errors import ClientClosed
 from symposia.jobs.collab import CollabJob
+from symposia.memory.long_term import LongTermMemory
 from symposia.memory.rooms import DialogMemory
 from symposia.reviews.job import ReviewJob
 from symposia.schedules.schedules import Schedules
@@ -34,6 +40,7 @@ TWINS = {
     ReviewJob: AsyncReviewJob,
     Schedules: AsyncSchedules,
     DialogMemory: AsyncDialogMemory,
+    LongTermMemory: AsyncLongTermMemory,
     WorkspaceService: AsyncConversations,
 }
 PAIR = {"title": "t", "purpose": "p", "mode": "pair", "participants": [{"participant_id": n} for n in "ab"]}

@@ -34,6 +34,7 @@ def test_memory(shared: Installation) -> None:
         Walk(
             shared.terminal, before={"symposia memory share": talk}, after={"symposia memory": seen.append}
         ).follow("memory.md", "On the command line")
+    Walk(shared.terminal).follow("memory.md", "Show and delete texts")
     shown, rooms, exported, *_ = seen
     assert "London" in shown
     assert "room_123" in rooms

@@ -54,6 +54,14 @@ callable = "stub_agents.memory:forgetful"
 kind = "python"
 callable = "stub_agents.memory:learner"
 
+[agents.noter]
+kind = "scripted"
+replies = ["A seat.\\n**NOTE:** Likes the window seat."]
+
+[agents.reader]
+kind = "scripted"
+replies = ["knows: {recalled}"]
+
 [agents.silent]
 kind = "scripted"
 replies = [{ pass = true, learned = { service = "search", parameters = { query = "quiet places" } } }]
