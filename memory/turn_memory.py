@@ -17,20 +17,26 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import cast
 
+from pydantic import JsonValue
 from redis import Redis
 
 from ..models.errors import InvalidInput
-from ..models.memory.learned import Learned, MemoryOptions, MemoryUpdate
-from ..models.memory.recall import MemoryView, RecallContext, RecalledMemory, recall
-from ..models.memory.services import Service, find_service
+from ..models.memory.checking import check_learned, infer_service
+from ..models.memory.forms import service_forms
+from ..models.memory.learned import MAX_REMARKS, Learned, MemoryOptions, MemoryUpdate
+from ..models.memory.parameters import is_stated
+from ..models.memory.recall import MemoryView, RecallContext, RecalledMemory, day_of, recall
+from ..models.memory.services import Service, find_service, registered_services
 from ..models.memory.state import MemoryState
 from ..models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
 from ..state.redis.keys import unstored_key
 from ..state.redis.readers import Unreadable, read_record
 from ..state.sessions.records import SessionState
+from ..state.sessions.requests import JournalNote
 from ..tasks.views.session_views import SessionFacts, decode_turn_result
 from .merge import (
     ParsedStatement,
@@ -48,6 +54,8 @@ from .wire_form import cap_learned
 
 #: Milliseconds for which statements wait for the memory.
 KEPT_MS = 7 * 24 * 3_600_000
+#: Type of the event of values that are not stored; `reasons` has one line for each.
+MEMORY_DROPPED = "memory.dropped"
 #: Maximum number of turns of a session whose statements wait; the newest are kept.
 MAX_TURNS = 100
 
@@ -119,26 +127,39 @@ class TurnMemory:
 
     def add_statements(
         self, recollection: RecalledMemory, result: TurnResult, outcome: TurnOutcome
-    ) -> TurnResult:
-        """Return the result with the statements of its turn that are to be remembered."""
-        learned = outcome.learned or None
+    ) -> tuple[TurnResult, tuple[JournalNote, ...]]:
+        """Return the result with the statements of its turn that are to be remembered, and events of what is dropped."""
+        checked = check_learned(outcome.learned, recollection.view)
+        faults = [*recollection.faults, *checked.faults]
+        if checked.faults:
+            self._store.counts.count(MemoryEvent.INVALID, len(checked.faults))
+        learned = checked.learned
         if not recollection.has_owner or not (outcome.messages or learned):
-            return result
+            return result, self._dropped(result, faults)
         if learned is not None:
-            learned, left_out = cap_learned(learned, max_bytes=self._store.rules.max_bytes)
+            max_bytes = self._store.rules.max_bytes
+            learned, left_out = cap_learned(learned, max_bytes=max_bytes)
             if left_out:
-                log.warning(
-                    "dialog memory: parameters of turn %s not stored, larger than %d bytes in total: %s",
-                    result.number,
-                    self._store.rules.max_bytes,
-                    ", ".join(left_out),
-                )
                 self._store.counts.count(MemoryEvent.TOO_LARGE, len(left_out))
-            # A concurrent turn may have selected another service.
-            service = learned.service or recollection.view.service
-            learned = learned.model_copy(update={"service": service})
+                rule = f"must fit, with all parameters of a turn, into {max_bytes} bytes"
+                faults += [f"REMEMBER {name}: {rule}" for name in left_out]
         remember = MemoryUpdate(at_ms=recollection.at_ms, about=recollection.service, learned=learned)
-        return result.model_copy(update={"remember": remember})
+        return result.model_copy(update={"remember": remember}), self._dropped(result, faults)
+
+    def _dropped(self, result: TurnResult, faults: Sequence[str]) -> tuple[JournalNote, ...]:
+        """Log what is not stored, and return its event."""
+        for fault in faults:
+            log.warning(
+                "dialog memory: turn %d of %s, not stored: %s", result.number, result.participant, fault
+            )
+        if not faults:
+            return ()
+        data: dict[str, JsonValue] = {
+            "turn_number": result.number,
+            "participant_id": result.participant,
+            "reasons": list(faults[:MAX_REMARKS]),
+        }
+        return (JournalNote(MEMORY_DROPPED, data),)
 
     def remember(self, facts: SessionFacts, state: SessionState) -> None:
         """Store the statements of turns that closed since the last plan; a repeated call changes nothing."""
@@ -194,18 +215,34 @@ class TurnMemory:
         owner = Owner.from_ids(options.user_id, options.room_id)
         look = MemorySnapshot(now_ms) if owner is None else self._read(owner, now_ms)
         before = look.room.value
-        about = options.service or before.service_of_session(facts.session_id) or before.service
+        likely = self._service_of_message(facts, options, before)
+        about = likely[0] if len(likely) == 1 else None
         opening = self._opening_statements(facts, options, about)
         state = before if opening is None else apply_statement(before, opening.statement)
         for result in self._read_unstored(facts.session_id).values():
             learned = self._learned(facts, options, state, result)
             state = state if learned is None else apply_statement(state, learned.statement)
         view = self._view(facts, options, look, state)
+        if view.service is None and len(likely) > 1:
+            view = view.changed(unclear=likely, ask=("service", *view.ask))
         if opening is not None and view.service is not None:
             new = {name: remembered.value for name, remembered in opening.statement.parameters.items()}
             cached = before.values(view.service)
             log_merging(view.service, cached=cached, new=new, merged=view.parameters)
         return RecalledMemory(view, before.stamp(now_ms), has_owner=owner is not None, service=about)
+
+    def _service_of_message(
+        self, facts: SessionFacts, options: MemoryOptions, before: MemoryState
+    ) -> tuple[str, ...]:
+        """Return the service of the session's own message; several: it is not clear which one."""
+        named = options.service or before.service_of_session(facts.session_id)
+        if named is not None:
+            return (named,)
+        current = self._service(before.service)
+        if before.service is not None and current is None:
+            return (before.service,)
+        stated = [name for name, value in options.said.items() if is_stated(value)]
+        return tuple(service.name for service in infer_service(stated, current, registered_services()))
 
     def _view(
         self, facts: SessionFacts, options: MemoryOptions, look: MemorySnapshot, state: MemoryState
@@ -214,7 +251,7 @@ class TurnMemory:
         is_elsewhere = options.service is not None and state.selected_by != facts.session_id
         name = options.service if is_elsewhere else state.service
         ttl_ms = self._store.rules.ttl_ms
-        return recall(
+        view = recall(
             state,
             self._service(name),
             RecallContext(look.now_ms, ttl_ms, session=facts.session_id, ask_below=options.ask_below),
@@ -223,6 +260,9 @@ class TurnMemory:
             other_rooms=look.sharing.value.service_memory(name, now_ms=look.now_ms, ttl_ms=ttl_ms),
             degraded=look.degraded,
         )
+        service = self._service(options.service)
+        offered = registered_services() if service is None else (service,)
+        return view.changed(forms=service_forms(offered), today=day_of(look.now_ms))
 
     def _read(self, owner: Owner, now_ms: int) -> MemorySnapshot:
         if time.monotonic() < self._away_until:
@@ -287,7 +327,11 @@ class TurnMemory:
         update = result.remember or MemoryUpdate(at_ms=0)
         learned = update.learned or Learned()
         service = self._service(learned.service or options.service or state.service)
-        if service is None or not learned:
+        if not learned:
+            return None
+        if service is None:
+            names = ", ".join((*learned.parameters, *learned.inferred, *learned.forget))
+            log.warning("dialog memory: turn %d, not stored without a service: %s", result.number, names)
             return None
         return parse_statement(
             service,

@@ -34,6 +34,7 @@ from .guards import Guards, GuardStop
 from .runtime.history import MAX_EARLIER, TurnAttachments
 from .runtime.leases import RenewedLease
 from .runtime.runtime import Boundary, Runtime
+from .turns.learned import correct_learned, may_correct
 from .turns.results import ask_for_correction, describe_faults, find_output_faults, read_output
 from .turns.turn import Turn, retry_during_outage
 from .views.turn_context import item_results, turn_context
@@ -69,7 +70,7 @@ def _ask_with_lease(
     reports_usage = _uses_services(agent)
     guards = Guards(runtime, turn, context, run, reports_usage)
     try:
-        outcome = guards.guard(partial(_answer, runtime, turn, ask))
+        outcome = guards.guard(partial(_answer, runtime, turn, agent, ask))
     except GuardStop as stop:
         return context, TurnOutcome(), stop
     # The reported usage includes answers that were corrected.
@@ -129,7 +130,11 @@ def _run(
 
 
 def _answer(
-    runtime: Runtime, turn: Turn, ask: Callable[[TurnContext], TurnOutcome], context: TurnContext
+    runtime: Runtime,
+    turn: Turn,
+    agent: AnyAgent,
+    ask: Callable[[TurnContext], TurnOutcome],
+    context: TurnContext,
 ) -> TurnOutcome:
     """Return the agent's answer, corrected as the session demands."""
     spec, planned = turn.facts.spec, turn.planned
@@ -140,6 +145,8 @@ def _answer(
         runtime.agents.times.record(turn.agent, time.monotonic() - started)
     if spec.protocol is not None and not planned.output:
         outcome = correct_outcome(context, outcome, ask)
+    if context.memory is not None and may_correct(agent, context, outcome):
+        outcome = correct_learned(context, outcome, ask)
     return read_output(spec.output, planned, outcome)
 
 

@@ -23,6 +23,7 @@ from .views.session_views import SessionFacts
 if TYPE_CHECKING:
     from ..models.memory.recall import RecalledMemory
     from ..models.turns.turn import TurnOutcome, TurnResult
+    from ..state.sessions.requests import JournalNote
 
 
 class MemoryPort(Protocol):
@@ -34,8 +35,8 @@ class MemoryPort(Protocol):
 
     def add_statements(
         self, recollection: RecalledMemory, result: TurnResult, outcome: TurnOutcome
-    ) -> TurnResult:
-        """Return the result with the statements of its turn that are to be remembered."""
+    ) -> tuple[TurnResult, tuple[JournalNote, ...]]:
+        """Return the result with the statements of its turn that are to be remembered, and events of what is dropped."""
         ...
 
     def remember(self, facts: SessionFacts, state: SessionState) -> None:

@@ -11,44 +11,16 @@ The forms for decisions, reviews and work items are the directives of `models.di
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ...models.memory.parameters import to_compact_json
-from ...models.memory.recall import MemoryView
-from ...models.memory.services import service_names
 from ...models.modes import mode_of
+from ...models.prompts.memory import memory_facts, memory_form
 from ...models.protocol.collab import Participant
 from ...models.protocol.dialog import Message
 from ...models.text.json_text import dump_json
 from ...models.turns.items import ItemResult
 from ...models.turns.turn import Expects, GivenAnswer, TurnContext
-
-_MEMORY_FORM = """\
-When the user states a detail, add a line for each:
-REMEMBER name: value
-When they want a detail forgotten: FORGET: name
-When they change the subject: SERVICE: one of {services}"""
-
-
-def memory_form(memory: MemoryView | None) -> str:
-    """Return how an answer may add to the memory; empty in a session without memory."""
-    return "" if memory is None else _MEMORY_FORM.format(services=", ".join(service_names()))
-
-
-def memory_lines(memory: MemoryView | None) -> Iterator[str]:
-    """Yield the known facts about the user, and the questions to ask them."""
-    if memory is None:
-        return
-    if memory.parameters:
-        facts = "; ".join(f"{name}: {_plain(value)}" for name, value in memory.parameters.items())
-        yield f"Known about the user's {memory.service or 'wishes'}: {facts}"
-    if memory.ask:
-        yield f"Ask the user for: {', '.join(memory.ask)}"
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else to_compact_json(value)
-
 
 _DECISION_FORM = """\
 Decide who speaks next. Answer with lines of this form and nothing else:
@@ -105,7 +77,7 @@ def turn_prompt(turn: TurnContext) -> str:
     if not asked and not turn.messages:
         asked.append(opening_prompt(turn))
     answers = [_format_answer(answer, turn.roster) for answer in turn.answers]
-    return "\n".join([*memory_lines(turn.memory), *answers, *asked, f"Your turn, {name_of(turn.me)}."])
+    return "\n".join([*memory_facts(turn.memory), *answers, *asked, f"Your turn, {name_of(turn.me)}."])
 
 
 def _format_answer(answer: GivenAnswer, roster: Sequence[Participant]) -> str:

@@ -54,7 +54,8 @@ def commit_turn(
     builder = turn.message_builder()
     result = builder.result(kind, outcome, error=error)
     if turn.recall is not None:
-        result = runtime.ports.memory.add_statements(turn.recall, result, outcome)
+        result, dropped = runtime.ports.memory.add_statements(turn.recall, result, outcome)
+        notes = (*notes, *dropped)
     others = {**turn.journal.accounts()}
     others.pop(turn.grant.token, None)
     output = replace(builder.build_output(result, outcome, now=turn.now()), others=others, notes=notes)
