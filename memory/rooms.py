@@ -161,7 +161,8 @@ class DialogMemory(MemoryManagement):
             conversation_id: For the metadata.
 
         Returns:
-            Whether it was stored: False without user or room, with nothing to store, or without Redis.
+            Whether all of it was stored: False without user or room, with nothing to store, without Redis, or if the
+                values were removed at once, by a concurrent deletion or because the memory is full.
 
         Raises:
             InvalidInput: No service, an unknown one, a bad id, or a value that has the wrong type or is too large
@@ -185,6 +186,14 @@ class DialogMemory(MemoryManagement):
             self._degraded("storing", error)
             return False
         if written is look:
+            return False
+        lost = _lost_names(statement, written.room.value)
+        if lost:
+            log.warning(
+                "dialog memory: %s of service %s not stored: removed by a concurrent change, or to make room",
+                ", ".join(lost),
+                statement.service,
+            )
             return False
         log_stored(owner, self.kept.rules)
         return True
@@ -217,3 +226,13 @@ class DialogMemory(MemoryManagement):
     def _degraded(self, doing: str, error: Exception) -> None:
         log.warning("%s dialog memory failed, continuing without it: %s", doing, error)
         self.kept.counts.count_locally(MemoryEvent.DEGRADED)
+
+
+def _lost_names(statement: Statement, state: MemoryState) -> tuple[str, ...]:
+    """Return the parameters of a statement that a memory does not have, neither with this value nor with a later one."""
+    parameters = state.service_memory(statement.service).parameters
+    return tuple(
+        name
+        for name, remembered in statement.parameters.items()
+        if name not in parameters or parameters[name].at_ms < remembered.at_ms
+    )

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import cast
 
@@ -48,6 +48,7 @@ from .merge import (
     write_mark,
 )
 from .monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
+from .sentences import ParsedSentences
 from .store import REDIS_ERRORS, MemoryStore
 from .values import MemorySnapshot, Owner, SnapshotCache
 from .wire_form import cap_learned
@@ -101,11 +102,18 @@ class TurnMemory:
         store: The memories.
         unstored: Keeps what sessions learn while the server of the memories is unavailable; None: it is that of the
             sessions.
+        sentences: Keeps what was read from the sentences of sessions; None: the server of the memories does.
     """
 
-    def __init__(self, store: MemoryStore, unstored: UnstoredStatements | None = None) -> None:
+    def __init__(
+        self,
+        store: MemoryStore,
+        unstored: UnstoredStatements | None = None,
+        sentences: ParsedSentences | None = None,
+    ) -> None:
         self._store = store
         self._unstored = unstored
+        self._sentences = sentences or ParsedSentences(store.client)
         self._seen = SnapshotCache()
         self._away_until = 0.0
 
@@ -124,6 +132,15 @@ class TurnMemory:
             self._store.counts.count_locally(MemoryEvent.DEGRADED)
             view = MemoryView(service=options.service, parameters=options.said, degraded=True)
             return RecalledMemory(view, now_ms, has_owner=True)
+
+    def add_sentence(self, facts: SessionFacts, learned: Learned, *, now_ms: int) -> RecalledMemory | None:
+        """Keep what was read from the session's sentence, and return the memory with it."""
+        try:
+            self._sentences.add(facts.session_id, learned)
+        except REDIS_ERRORS as error:
+            self._handle_outage(error)
+            return None
+        return self.recall(facts, now_ms=now_ms)
 
     def add_statements(
         self, recollection: RecalledMemory, result: TurnResult, outcome: TurnOutcome
@@ -215,37 +232,56 @@ class TurnMemory:
         owner = Owner.from_ids(options.user_id, options.room_id)
         look = MemorySnapshot(now_ms) if owner is None else self._read(owner, now_ms)
         before = look.room.value
-        likely = self._service_of_message(facts, options, before)
+        message = self._read_message(facts, options)
+        likely = self._service_of_message(facts, options, message or Learned(), before)
         about = likely[0] if len(likely) == 1 else None
-        opening = self._opening_statements(facts, options, about)
+        opening = self._opening_statements(facts, message, about)
         state = before if opening is None else apply_statement(before, opening.statement)
         for result in self._read_unstored(facts.session_id).values():
             learned = self._learned(facts, options, state, result)
             state = state if learned is None else apply_statement(state, learned.statement)
-        view = self._view(facts, options, look, state)
+        said = {} if message is None else message.parameters
+        view = self._view(facts, options, look, state, said)
         if view.service is None and len(likely) > 1:
             view = view.changed(unclear=likely, ask=("service", *view.ask))
         if opening is not None and view.service is not None:
             new = {name: remembered.value for name, remembered in opening.statement.parameters.items()}
             cached = before.values(view.service)
             log_merging(view.service, cached=cached, new=new, merged=view.parameters)
-        return RecalledMemory(view, before.stamp(now_ms), has_owner=owner is not None, service=about)
+        return RecalledMemory(
+            view,
+            before.stamp(now_ms),
+            has_owner=owner is not None,
+            service=about,
+            sentence=options.sentence if message is None else None,
+        )
+
+    def _read_message(self, facts: SessionFacts, options: MemoryOptions) -> Learned | None:
+        """Return the parameters of the session's own message; None: no parser has read it yet."""
+        if options.sentence is None:
+            return Learned(parameters=options.said)
+        return self._sentences.read(facts.session_id)
 
     def _service_of_message(
-        self, facts: SessionFacts, options: MemoryOptions, before: MemoryState
+        self, facts: SessionFacts, options: MemoryOptions, message: Learned, before: MemoryState
     ) -> tuple[str, ...]:
         """Return the service of the session's own message; several: it is not clear which one."""
-        named = options.service or before.service_of_session(facts.session_id)
+        named = message.service or options.service or before.service_of_session(facts.session_id)
         if named is not None:
             return (named,)
         current = self._service(before.service)
         if before.service is not None and current is None:
             return (before.service,)
-        stated = [name for name, value in options.said.items() if is_stated(value)]
+        stated = [name for name, value in message.parameters.items() if is_stated(value)]
         return tuple(service.name for service in infer_service(stated, current, registered_services()))
 
     def _view(
-        self, facts: SessionFacts, options: MemoryOptions, look: MemorySnapshot, state: MemoryState
+        self,
+        facts: SessionFacts,
+        options: MemoryOptions,
+        look: MemorySnapshot,
+        state: MemoryState,
+        said: Mapping[str, JsonValue],
     ) -> MemoryView:
         # A service selected by another session does not apply to a session about one service.
         is_elsewhere = options.service is not None and state.selected_by != facts.session_id
@@ -255,7 +291,7 @@ class TurnMemory:
             state,
             self._service(name),
             RecallContext(look.now_ms, ttl_ms, session=facts.session_id, ask_below=options.ask_below),
-            said=options.said,
+            said=said,
             defaults=options.defaults,
             other_rooms=look.sharing.value.service_memory(name, now_ms=look.now_ms, ttl_ms=ttl_ms),
             degraded=look.degraded,
@@ -292,9 +328,8 @@ class TurnMemory:
         look, update = self._seen.get(owner) or self._read(owner, now_ms), result.remember
         if look.degraded or update is None:
             return not look.degraded
-        opening = self._opening_statements(
-            facts, options, update.about or options.service or look.room.value.service
-        )
+        about = update.about or options.service or look.room.value.service
+        opening = self._opening_statements(facts, self._read_message(facts, options), about)
         learned = self._learned(facts, options, look.room.value, result)
         writer = WriteMetadata(
             now_ms=now_ms,
@@ -312,13 +347,20 @@ class TurnMemory:
         return True
 
     def _opening_statements(
-        self, facts: SessionFacts, options: MemoryOptions, about: str | None
+        self, facts: SessionFacts, message: Learned | None, about: str | None
     ) -> ParsedStatement | None:
         """Return the statements of the session's own message, with the time when the session was opened."""
-        service = self._service(about)
-        if service is None:
+        service = None if message is None else self._service(message.service or about)
+        if service is None or message is None:
             return None
-        return parse_statement(service, StatementOrigin(facts.opened_ms, facts.session_id), options.said)
+        return parse_statement(
+            service,
+            StatementOrigin(facts.opened_ms, facts.session_id),
+            message.parameters,
+            inferred=message.inferred,
+            confidence=message.confidence,
+            forget=message.forget,
+        )
 
     def _learned(
         self, facts: SessionFacts, options: MemoryOptions, state: MemoryState, result: TurnResult

@@ -63,11 +63,14 @@ def _ask_with_lease(
         # Another worker may know the agent.
         raise AgentFailed(str(error), retryable=isinstance(error, UnknownAgent)) from error
     context = _context(runtime, turn)
-    run = partial(_run, runtime, turn, lease)
+    run = partial(run_agent, runtime, turn, lease)
     ask: Callable[[TurnContext], TurnOutcome] = partial(_ask, runtime, turn, agent, run)
     if turn.recorder is not None:
         ask = turn.recorder.wrap(turn.binding, ask)
     reports_usage = _uses_services(agent)
+    before = (
+        Usage() if turn.recall is None or reports_usage else turn.own_usage
+    )  # of the parser of a sentence
     guards = Guards(runtime, turn, context, run, reports_usage)
     try:
         outcome = guards.guard(partial(_answer, runtime, turn, agent, ask))
@@ -76,6 +79,8 @@ def _ask_with_lease(
     # The reported usage includes answers that were corrected.
     if reports_usage and turn.own_usage != Usage():
         outcome = outcome.model_copy(update={"usage": turn.own_usage})
+    elif before != Usage():
+        outcome = outcome.model_copy(update={"usage": before + outcome.usage})
     return context, outcome, None
 
 
@@ -108,7 +113,7 @@ def _uses_services(agent: AnyAgent) -> bool:
     return hasattr(agent, "speak_with_services")
 
 
-def _run(
+def run_agent(
     runtime: Runtime,
     turn: Turn,
     lease: RenewedLease,
@@ -158,13 +163,15 @@ def _ask(
     context: TurnContext,
 ) -> TurnOutcome:
     """Return one answer of the agent."""
-    return read_directives(context, run(agent, context, _open_services(runtime, turn, agent)))
+    return read_directives(context, run(agent, context, open_services(runtime, turn, agent)))
 
 
-def _open_services(runtime: Runtime, turn: Turn, agent: AnyAgent) -> TurnServices | None:
+def open_services(
+    runtime: Runtime, turn: Turn, agent: AnyAgent, *, streams: bool = True
+) -> TurnServices | None:
     """Return the services of the agent; None: it uses none, or it only streams and has no listener."""
     factory, participant = runtime.agents.services, turn.planned.participant
-    may_stream = not runtime.agents.registry.checks_answers(turn.agent)
+    may_stream = streams and not runtime.agents.registry.checks_answers(turn.agent)
     if _uses_services(agent):
         return factory.open_services(
             turn.session_id,

@@ -21,6 +21,7 @@ from ..state.sessions.records import SessionState
 from .views.session_views import SessionFacts
 
 if TYPE_CHECKING:
+    from ..models.memory.learned import Learned
     from ..models.memory.recall import RecalledMemory
     from ..models.turns.turn import TurnOutcome, TurnResult
     from ..state.sessions.requests import JournalNote
@@ -31,6 +32,10 @@ class MemoryPort(Protocol):
 
     def recall(self, facts: SessionFacts, *, now_ms: int) -> RecalledMemory | None:
         """Return the memory for a turn that was just granted; None in a session without memory."""
+        ...
+
+    def add_sentence(self, facts: SessionFacts, learned: Learned, *, now_ms: int) -> RecalledMemory | None:
+        """Keep what was read from the session's sentence, and return the memory with it."""
         ...
 
     def add_statements(

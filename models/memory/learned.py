@@ -27,6 +27,9 @@ from .masking import mask
 from .parameters import MAX_NAME, check_name, check_value, room_key, user_key
 from .services import Service, find_service
 
+#: Maximum characters of a user's sentence.
+MAX_SENTENCE = 32_768
+
 _Name = Annotated[NonBlank, Field(max_length=MAX_NAME)]
 
 
@@ -70,6 +73,10 @@ class MemoryOptions(ProtocolObject):
     service: str | None = None
     #: Parameters in the message that the session is about: the highest priority.
     said: JsonObject = Field(default_factory=dict, max_length=100)
+    #: The message itself, from which the registered parser takes the parameters; None: `said` has them.
+    sentence: Annotated[NonBlank, Field(max_length=MAX_SENTENCE)] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
     #: Values of parameters that were never stated.
     defaults: JsonObject = Field(default_factory=dict, max_length=100)
     #: A parameter of less confidence is asked for.
@@ -85,8 +92,8 @@ class MemoryChoices(TypedDict, total=False):
     room_id: str | int | None
     #: The service that parameters are for: travel, payment, search, scheduling, email, or a registered one.
     service: str | None
-    #: Parameters of the message the session is about.
-    said: Mapping[str, JsonValue] | None
+    #: Parameters of the message the session is about; or the message, which the registered parser reads.
+    said: Mapping[str, JsonValue] | str | None
     #: Parameters that hold where nothing was said, now or before.
     defaults: Mapping[str, JsonValue] | None
 
@@ -100,6 +107,12 @@ def memory_options(choices: Mapping[str, Any], *, conversation: str) -> MemoryOp
     made = {name: choices[name] for name in MemoryChoices.__annotations__ if choices.get(name) is not None}
     if not made:
         return None
+    if isinstance(said := made.get("said"), str):
+        if not said.strip() or len(said) > MAX_SENTENCE:
+            raise InvalidInput(
+                "said", said, f"must be parameters, or a message of 1 to {MAX_SENTENCE} characters"
+            )
+        made["sentence"] = made.pop("said")
     if "service" in made:
         service = find_service(made["service"])
         for part in ("said", "defaults"):

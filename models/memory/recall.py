@@ -94,6 +94,8 @@ class RecalledMemory:
     has_owner: bool
     #: The service of the session's own message; None: unknown.
     service: str | None = None
+    #: The session's own message, if a parser must read it first.
+    sentence: str | None = None
     #: What was wrong with the session's own message, one line each.
     faults: tuple[str, ...] = ()
 

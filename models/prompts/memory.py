@@ -143,3 +143,24 @@ def describe_date(day: date) -> str:
         *("July", "August", "September", "October", "November", "December"),
     )
     return f"{weekdays[day.weekday()]}, {day.day} {months[day.month - 1]} {day.year}"
+
+
+_PARSE = """\
+Read what a user says as parameters. Take only what the user states, changes or drops; leave out all else, and guess nothing. \
+Dates are counted from today. What the user refers to ("the same person") is known already: leave it out.
+{value_forms}{services}
+Answer with `service`, `set` (the parameters by name) and `forget` (names of those that the user drops)."""
+
+
+def parser_purpose(memory: MemoryView) -> str:
+    """Return what a model that reads a user's sentence is for: static for the services of a session."""
+    forms = describe_value_forms(memory.forms)
+    return _PARSE.format(
+        value_forms=f"Value forms: {forms}.\n" if forms else "",
+        services="\n".join(map(describe_service, memory.forms)),
+    )
+
+
+def parser_request(memory: MemoryView) -> str:
+    """Return the request to read the newest message, with what is known."""
+    return "\n".join([*memory_facts(memory), "Read the newest message of the user as parameters."])
