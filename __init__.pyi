@@ -48,6 +48,11 @@ from .models.memory.parameters import (
     ParameterKind as ParameterKind,
 )
 from .models.memory.recall import MemoryView as MemoryView
+from .models.memory.sentences import (
+    ModelParser as ModelParser,
+    Sentence as Sentence,
+    register_parser as register_parser,
+)
 from .models.memory.services import (
     Service as Service,
     register_service as register_service,

@@ -147,7 +147,7 @@ def _describe_fault(
 def merge_learned(first: Learned | None, second: Learned | None) -> Learned | None:
     """Return the valid part of a first answer with what the second answer adds or changes."""
     if first is None or second is None or (second.service or first.service) != first.service:
-        return second or first
+        return first if second is None else second
     merged: Mapping[str, object] = {
         "service": second.service or first.service,
         "parameters": {**first.parameters, **second.parameters},

@@ -111,16 +111,16 @@ def read_model_answer(data: object) -> Learned:
     """
     if not isinstance(data, Mapping):
         raise InvalidInput("answer", data, "must be an object with service, set and forget")
-    if not {"set", "forget"} & data.keys():
-        return Learned(parameters={name: value for name, value in data.items() if is_stated(value)})
-    service, stated, forget = data.get("service"), data.get("set"), data.get("forget")
-    return Learned(
-        service=service or None,
-        parameters={name: value for name, value in (stated or {}).items() if is_stated(value)}
-        if isinstance(stated, Mapping | None)
-        else stated,  # type: ignore[arg-type]  # refused by name
-        forget=tuple(forget or ()),
-    )
+    rest = {name: value for name, value in data.items() if name not in ("service", "set", "forget")}
+    stated, forget = data.get("set", rest), data.get("forget") or ()
+    if isinstance(stated, Mapping | None):
+        stated = {name: value for name, value in (stated or {}).items() if is_stated(value)}
+    answer: dict[str, Any] = {
+        "service": data.get("service") or None,
+        "parameters": stated,
+        "forget": (forget,) if isinstance(forget, str) else forget,
+    }
+    return Learned(**answer)
 
 
 _JSON_TYPES: dict[ParameterKind, dict[str, JsonValue]] = {
