@@ -33,6 +33,7 @@ from .merge import (
     StatementOrigin,
     WriteMetadata,
     apply_statement,
+    lost_names,
     parse_statement,
     with_write_metadata,
 )
@@ -222,7 +223,7 @@ class DialogMemory(MemoryManagement):
             return False
         if written is look:
             return False
-        lost = _lost_names(statement, written.room.value)
+        lost = lost_names(statement, written.room.value)
         if lost:
             log.warning(
                 "dialog memory: %s of service %s not stored: removed by a concurrent change, or to make room",
@@ -294,13 +295,3 @@ class DialogMemory(MemoryManagement):
     def _degraded(self, doing: str, error: Exception) -> None:
         log.warning("%s dialog memory failed, continuing without it: %s", doing, error)
         self.kept.counts.count_locally(MemoryEvent.DEGRADED)
-
-
-def _lost_names(statement: Statement, state: MemoryState) -> tuple[str, ...]:
-    """Return the parameters of a statement that a memory does not have, neither with this value nor with a later one."""
-    parameters = state.service_memory(statement.service).parameters
-    return tuple(
-        name
-        for name, remembered in statement.parameters.items()
-        if name not in parameters or parameters[name].at_ms < remembered.at_ms
-    )

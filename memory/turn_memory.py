@@ -44,6 +44,7 @@ from .merge import (
     StatementOrigin,
     WriteMetadata,
     apply_statement,
+    lost_names,
     parse_statement,
     write_mark,
 )
@@ -52,6 +53,8 @@ from .sentences import ParsedSentences
 from .store import REDIS_ERRORS, MemoryStore
 from .values import MemorySnapshot, Owner, SnapshotCache
 from .wire_form import cap_learned
+
+log = logging.getLogger(__name__)
 
 #: Milliseconds for which statements wait for the memory.
 KEPT_MS = 7 * 24 * 3_600_000
@@ -77,7 +80,14 @@ class UnstoredStatements:
             pipe.hset(key, str(number), result)
             pipe.hdel(key, str(number - MAX_TURNS))
             pipe.pexpire(key, KEPT_MS)
-            pipe.execute()
+            _, removed, _ = pipe.execute()
+        if removed:
+            log.warning(
+                "dialog memory: session %s, not stored: turn %d, more than %d turns wait",
+                session_id,
+                number - MAX_TURNS,
+                MAX_TURNS,
+            )
 
     def read(self, session_id: str) -> dict[int, str]:
         """Return the results by turn number, in the order of the turns."""
@@ -88,8 +98,6 @@ class UnstoredStatements:
         """Remove the result of a turn whose statements were stored."""
         self._client.hdel(unstored_key(session_id), str(number))
 
-
-log = logging.getLogger(__name__)
 
 #: Seconds without another attempt after a failed request to Redis.
 AWAY_S = 5.0
@@ -248,12 +256,14 @@ class TurnMemory:
             new = {name: remembered.value for name, remembered in opening.statement.parameters.items()}
             cached = before.values(view.service)
             log_merging(view.service, cached=cached, new=new, merged=view.parameters)
+        is_stored = owner is None or before.service_of_session(facts.session_id) is not None
         return RecalledMemory(
             view,
             before.stamp(now_ms),
             has_owner=owner is not None,
             service=about,
             sentence=options.sentence if message is None else None,
+            faults=() if opening is None or is_stored else tuple(map(str, opening.invalid)),
         )
 
     def _read_message(self, facts: SessionFacts, options: MemoryOptions) -> Learned | None:
@@ -331,6 +341,10 @@ class TurnMemory:
         about = update.about or options.service or look.room.value.service
         opening = self._opening_statements(facts, self._read_message(facts, options), about)
         learned = self._learned(facts, options, look.room.value, result)
+        if learned is None and update.learned:
+            names = ", ".join((*update.learned.parameters, *update.learned.inferred, *update.learned.forget))
+            log.warning("dialog memory: turn %d, not stored without a service: %s", result.number, names)
+            self._store.counts.count(MemoryEvent.INVALID)
         writer = WriteMetadata(
             now_ms=now_ms,
             mark=write_mark(facts.session_id, result.number),
@@ -344,6 +358,13 @@ class TurnMemory:
         self._seen.put(owner, written)
         if written is not look:
             log_stored(owner, self._store.rules)
+            lost = () if learned is None else lost_names(learned.statement, written.room.value)
+            if lost:
+                log.warning(
+                    "dialog memory: turn %d, not stored, forgotten meanwhile or removed to make room: %s",
+                    result.number,
+                    ", ".join(lost),
+                )
         return True
 
     def _opening_statements(
@@ -369,11 +390,7 @@ class TurnMemory:
         update = result.remember or MemoryUpdate(at_ms=0)
         learned = update.learned or Learned()
         service = self._service(learned.service or options.service or state.service)
-        if not learned:
-            return None
-        if service is None:
-            names = ", ".join((*learned.parameters, *learned.inferred, *learned.forget))
-            log.warning("dialog memory: turn %d, not stored without a service: %s", result.number, names)
+        if service is None or not learned:
             return None
         return parse_statement(
             service,

@@ -114,3 +114,11 @@ def test_program_is_not_called_twice(answer, caplog):
     job, parameters = answer(agent="program")
     assert parameters == {"from": "Nairobi", "to": "London"}
     assert [reason.partition(":")[0] for reason in dropped(job)] == ["REMEMBER passenger_count"]
+
+
+def test_wrong_stated_value_is_an_event_of_the_first_turn(answer):
+    job, parameters = answer(
+        completion("Well."), service=None, said={"from": "Nairobi", "to": "Rome", "passenger_count": "many"}
+    )
+    assert parameters == {"from": "Nairobi", "to": "Rome"}
+    assert dropped(job) == ["travel.passenger_count: must be a whole number (got 'many')"]
