@@ -64,7 +64,7 @@ def read_in_program(text: str, view: MemoryView, *, today: date) -> CheckedLearn
         raise InvalidInput(
             "parameters", text, "an agent reads sentences in sessions only: use `said` of submit"
         )
-    answer = parser(Sentence(text, view, today))
+    answer: object = parser(Sentence(text, view, today))
     if inspect.isawaitable(answer):
         with ThreadPoolExecutor(1) as pool:  # this thread may have an event loop already
             answer = pool.submit(asyncio.run, _wait(answer)).result()

@@ -19,10 +19,8 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import cast
 
 from pydantic import JsonValue
-from redis import Redis
 
 from ..models.errors import InvalidInput
 from ..models.memory.checking import check_learned, infer_service
@@ -33,7 +31,6 @@ from ..models.memory.recall import MemoryView, RecallContext, RecalledMemory, da
 from ..models.memory.services import Service, find_service, registered_services
 from ..models.memory.state import MemoryState
 from ..models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
-from ..state.redis.keys import unstored_key
 from ..state.redis.readers import Unreadable, read_record
 from ..state.sessions.records import SessionState
 from ..state.sessions.requests import JournalNote
@@ -51,54 +48,14 @@ from .merge import (
 from .monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
 from .sentences import ParsedSentences
 from .store import REDIS_ERRORS, MemoryStore
+from .unstored import UnstoredStatements
 from .values import MemorySnapshot, Owner, SnapshotCache
 from .wire_form import cap_learned
 
 log = logging.getLogger(__name__)
 
-#: Milliseconds for which statements wait for the memory.
-KEPT_MS = 7 * 24 * 3_600_000
 #: Type of the event of values that are not stored; `reasons` has one line for each.
 MEMORY_DROPPED = "memory.dropped"
-#: Maximum number of turns of a session whose statements wait; the newest are kept.
-MAX_TURNS = 100
-
-
-class UnstoredStatements:
-    """What a session has learned and the memory of its user does not have yet: results of turns by number.
-
-    The client must decode responses.
-    """
-
-    def __init__(self, client: Redis) -> None:
-        self._client = client
-
-    def keep(self, session_id: str, number: int, result: str) -> None:
-        """Keep the result of a turn, as JSON."""
-        key = unstored_key(session_id)
-        with self._client.pipeline(transaction=True) as pipe:
-            pipe.hset(key, str(number), result)
-            pipe.hdel(key, str(number - MAX_TURNS))
-            pipe.pexpire(key, KEPT_MS)
-            _, removed, _ = pipe.execute()
-        if removed:
-            log.warning(
-                "dialog memory: session %s, not stored: turn %d, more than %d turns wait",
-                session_id,
-                number - MAX_TURNS,
-                MAX_TURNS,
-            )
-
-    def read(self, session_id: str) -> dict[int, str]:
-        """Return the results by turn number, in the order of the turns."""
-        results = cast("dict[str, str]", self._client.hgetall(unstored_key(session_id)))
-        return {int(number): results[number] for number in sorted(results, key=int)}
-
-    def drop(self, session_id: str, number: int) -> None:
-        """Remove the result of a turn whose statements were stored."""
-        self._client.hdel(unstored_key(session_id), str(number))
-
-
 #: Seconds without another attempt after a failed request to Redis.
 AWAY_S = 5.0
 

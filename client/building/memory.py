@@ -8,7 +8,8 @@ from ...config.settings import Settings
 from ...memory.rooms import DialogMemory
 from ...memory.sentences import ParsedSentences
 from ...memory.store import MemoryStore
-from ...memory.turn_memory import TurnMemory, UnstoredStatements
+from ...memory.turn_memory import TurnMemory
+from ...memory.unstored import UnstoredStatements
 from ...memory.values import MemoryRules
 from ...state.redis.connect import connect
 from .connection import connect_in_use, redis_url_in_use

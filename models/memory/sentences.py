@@ -48,7 +48,7 @@ class ModelParser:
     agent: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.agent, str) or not self.agent.strip():
+        if not str(self.agent or "").strip():
             raise InvalidInput("agent", self.agent, "must be the name of a registered agent")
 
 
