@@ -22,7 +22,8 @@ Public names:
     options        AgentBinding, ModeOptions, WaitPolicy, NewItem, Attachment
     when to end    StopCondition: CostBudget, Deadline, MaxRounds, MaxTurns, RoundOfPasses, TextSeen, TokenBudget
     agents         agent, TurnContext, TurnOutcome, DraftMessage, Decision, Question, Usage, Learned, WorkItem, ItemResult
-    memory         DialogMemory, MemoryRules, MemoryView, Parameter, ParameterKind, Service, register_service
+    memory         DialogMemory, MemoryRules, MemoryView, Parameter, ParameterKind, Service, register_service,
+                   register_parser, ModelParser, Sentence
     long-term      LongTermMemory, Recollection, Scope, Mem0Recollections, FunctionRecollections
     tasks          Task, TaskStatus, Verdict, Conversation, ConversationMessage, ConversationSummary, register_task_manager
     evaluations    EvaluationResult, EvaluatedRun, EvaluationProgress, VariantSummary
@@ -62,6 +63,7 @@ _NAMES = {
     "models.memory.parameters": "Parameter ParameterKind",
     "models.memory.recall": "MemoryView",
     "models.memory.recollections": "Recollection Scope",
+    "models.memory.sentences": "ModelParser Sentence register_parser",
     "models.memory.services": "Service register_service",
     "models.protocol.collab": "Collab CollabMode CollabStatus Participant ParticipantKind recommend_mode",
     "models.protocol.dialog": "Dialog DialogStatus Message Role",

@@ -54,6 +54,11 @@ from .models.memory.parameters import (
 )
 from .models.memory.recall import MemoryView as MemoryView
 from .models.memory.recollections import Recollection as Recollection, Scope as Scope
+from .models.memory.sentences import (
+    ModelParser as ModelParser,
+    Sentence as Sentence,
+    register_parser as register_parser,
+)
 from .models.memory.services import (
     Service as Service,
     register_service as register_service,

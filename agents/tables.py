@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network
-from typing import Annotated
+from typing import Annotated, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -315,6 +315,21 @@ THIS_MACHINE = ModelEntry(
 )
 
 
+class ParserTable(EntryBase):
+    """`[parser]`: what turns users' sentences into parameters of the dialog memory."""
+
+    #: A registered agent, such as a model.
+    agent: str | None = Field(default=None, min_length=1, max_length=200)
+    #: A function of a `Sentence`.
+    callable: CallablePath | None = None
+
+    @model_validator(mode="after")
+    def _check_parser(self) -> Self:
+        if (self.agent is None) == (self.callable is None):
+            raise ValueError("either `agent` or `callable` must be set")
+        return self
+
+
 class FileTables(EntryBase):
     """Tables of an agents file besides its guards and agents."""
 
@@ -324,6 +339,8 @@ class FileTables(EntryBase):
     #: Modules that mark agents in their code.
     modules: tuple[ModuleName, ...] = Field(default=(), max_length=1_000)
     webhooks: Webhooks = Webhooks()
+    #: None: the parser that a module registers.
+    parser: ParserTable | None = None
 
     def find_model(self, name: str) -> ModelEntry:
         """Return the entry of a model; a name without a table is a model name of pydantic-ai."""

@@ -78,7 +78,8 @@ class SessionMethods(BaseClient):
             user_id: The user whose parameters the turns remember and use.
             room_id: The room of these parameters. Default: the conversation, the task, the thread or the session.
             service: The service of these parameters, such as `travel`.
-            said: Parameters of the message that the session is about.
+            said: Parameters of the message that the session is about; or the message, which the registered parser reads
+                (`register_parser`). Without `messages`, it is also the first message.
             defaults: Parameters that apply if the user has given no others.
 
         Returns:

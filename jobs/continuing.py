@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ..models.errors import InvalidInput, SymposiaError
+from ..models.memory.learned import MemoryOptions
 from ..models.modes import mode_of
 from ..models.protocol.base import Event
 from ..models.protocol.collab import Collab, CollabStatus
@@ -85,9 +86,16 @@ def continued_submission(job: ReadableJob, given: Mapping[str, Any]) -> Submissi
     submission = Submission.build(_new_collab(facts.collab), **cast("HowToRun", arguments))
     memory = submission.memory
     if memory is None and facts.spec.memory is not None:
-        memory = facts.spec.memory.changed(said={})
+        memory = _next_message(facts.spec.memory, chosen.get("messages"))
     changes = {"memory": memory, "inputs": facts.spec.inputs}
     return continue_submission(job, submission.model_copy(update=changes))
+
+
+def _next_message(memory: MemoryOptions, messages: object) -> MemoryOptions:
+    """Return the memory options of a continued session: its first message is read as a sentence, if the earlier one was."""
+    first = next(iter(messages), None) if isinstance(messages, list | tuple) else None
+    is_sentence = memory.sentence is not None and isinstance(first, str) and bool(first.strip())
+    return memory.changed(said={}, sentence=first if is_sentence else None)
 
 
 def _items(messages: object) -> tuple[NewItem, ...]:

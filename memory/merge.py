@@ -81,6 +81,16 @@ def apply_statement(state: MemoryState, statement: Statement) -> MemoryState:
     return _select_service(state, statement) if statement.selects else state
 
 
+def lost_names(statement: Statement, state: MemoryState) -> tuple[str, ...]:
+    """Return the parameters of a statement that a memory does not have, neither with this value nor with a later one."""
+    parameters = state.service_memory(statement.service).parameters
+    return tuple(
+        name
+        for name, remembered in statement.parameters.items()
+        if name not in parameters or parameters[name].at_ms < remembered.at_ms
+    )
+
+
 def with_write_metadata(state: MemoryState, writer: WriteMetadata) -> MemoryState:
     """Return the state with metadata that says who wrote it."""
     return replace(

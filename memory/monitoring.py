@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import cast
 
@@ -121,6 +121,11 @@ def log_stored(owner: Owner, rules: MemoryRules) -> None:
 def log_dropped(key: str, why: str) -> None:
     """Log that a memory was removed."""
     log.warning("removing dialog memory %r: %s", mask("key", key), why)
+
+
+def log_evicted(key: str, names: Sequence[str]) -> None:
+    """Log that parameters were removed to make room for newer ones."""
+    log.warning("dialog memory %r is full, removing %s", mask("key", key), ", ".join(names))
 
 
 def _mask_owner(owner: Owner) -> tuple[object, object]:

@@ -14,14 +14,18 @@ Source: dialog state document, section 2 ("Core Methods").
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
 from ..models.errors import InvalidInput
+from ..models.memory.forms import service_forms
+from ..models.memory.learned import Learned
 from ..models.memory.parameters import to_compact_json
-from ..models.memory.recall import MemoryView, RecallContext, recall, view_without_service
-from ..models.memory.services import find_service
+from ..models.memory.recall import MemoryView, RecallContext, day_of, recall, view_without_service
+from ..models.memory.services import Service, find_service, registered_services
 from ..models.memory.state import MemoryState
 from .management import MemoryManagement, new_mark
 from .merge import (
@@ -29,10 +33,12 @@ from .merge import (
     StatementOrigin,
     WriteMetadata,
     apply_statement,
+    lost_names,
     parse_statement,
     with_write_metadata,
 )
 from .monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
+from .sentences import read_in_program
 from .store import REDIS_ERRORS
 from .values import MemorySnapshot, Owner
 from .wire_form import cap_state, to_document
@@ -41,6 +47,32 @@ log = logging.getLogger("symposia.state.memory.rooms")
 
 #: Session id of statements outside any session.
 _NOW = "now"
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """What a message states: its parameters, and more if a parser has read it."""
+
+    #: None: none was named, and the memory has no current one.
+    service: str | None
+    parameters: Mapping[str, object]
+    learned: Learned = field(default_factory=Learned)
+    unclear: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.parameters or self.learned.inferred or self.learned.forget) and not self.unclear
+
+    def to_statement(self, service: Service, origin: StatementOrigin) -> Statement:
+        """Return the statement. Raises InvalidInput for a value of the wrong type."""
+        return parse_statement(
+            service,
+            origin,
+            self.parameters,
+            inferred=self.learned.inferred,
+            confidence=self.learned.confidence,
+            forget=self.learned.forget,
+        ).require_valid()
 
 
 class DialogMemory(MemoryManagement):
@@ -67,7 +99,7 @@ class DialogMemory(MemoryManagement):
         self,
         user_id: object,
         room_id: object,
-        parameters: Mapping[str, object] | None = None,
+        parameters: Mapping[str, object] | str | None = None,
         *,
         service: str | None = None,
         defaults: Mapping[str, JsonValue] | None = None,
@@ -79,7 +111,7 @@ class DialogMemory(MemoryManagement):
         Args:
             user_id: The owner of the memory.
             room_id: The room.
-            parameters: Parameters of the new message, by name.
+            parameters: Parameters of the new message, by name; or the message, which the registered parser reads.
             service: The service. None: the last used one; if there is none (a new or expired memory), only the
                 new parameters and the defaults are returned.
             defaults: Values of parameters that neither the message nor the memory has.
@@ -89,14 +121,14 @@ class DialogMemory(MemoryManagement):
         """
         look = self._read(Owner.from_ids(user_id, room_id))
         state, ttl_ms = look.room.value, self.kept.rules.ttl_ms
-        if (name := service or state.service) is None:
-            return view_without_service(
-                parameters or {}, defaults, services=tuple(state.service_memories), degraded=look.degraded
+        stated = self._stated(look, parameters or {}, service, defaults)
+        if stated.service is None:
+            view = view_without_service(
+                stated.parameters, defaults, services=tuple(state.service_memories), degraded=look.degraded
             )
-        known_service = find_service(name)
-        new = parse_statement(
-            known_service, StatementOrigin(look.stamp_ms, session=_NOW), parameters or {}
-        ).require_valid()
+            return view.changed(unclear=stated.unclear, ask=("service",)) if stated.unclear else view
+        known_service = find_service(stated.service)
+        new = stated.to_statement(known_service, StatementOrigin(look.stamp_ms, session=_NOW))
         view = recall(
             apply_statement(state, new),
             known_service,
@@ -120,7 +152,7 @@ class DialogMemory(MemoryManagement):
         self,
         user_id: object,
         room_id: object,
-        parameters: Mapping[str, object],
+        parameters: Mapping[str, object] | str,
         *,
         service: str | None = None,
         defaults: Mapping[str, JsonValue] | None = None,
@@ -130,7 +162,7 @@ class DialogMemory(MemoryManagement):
         Args:
             user_id: The owner of the memory.
             room_id: The room.
-            parameters: Parameters of the new message, by name.
+            parameters: Parameters of the new message, by name; or the message, which the registered parser reads.
             service: The service. None: the last used one; if there is none (a new or expired memory), only the
                 new parameters and the defaults are returned.
             defaults: Values of parameters that neither the message nor the memory has.
@@ -144,7 +176,7 @@ class DialogMemory(MemoryManagement):
         self,
         user_id: object,
         room_id: object,
-        parameters: Mapping[str, object],
+        parameters: Mapping[str, object] | str,
         *,
         service: str | None = None,
         updated_by: str = "",
@@ -155,13 +187,15 @@ class DialogMemory(MemoryManagement):
         Args:
             user_id: The owner; without user or room nothing is stored.
             room_id: The room.
-            parameters: By name; `None`, `""`, `[]` and `{}` change nothing.
+            parameters: By name; `None`, `""`, `[]` and `{}` change nothing. Or a message, which the registered parser
+                reads; it may also forget parameters.
             service: None: the last used one.
             updated_by: The source of the values, for the metadata.
             conversation_id: For the metadata.
 
         Returns:
-            Whether it was stored: False without user or room, with nothing to store, or without Redis.
+            Whether all of it was stored: False without user or room, with nothing to store, without Redis, or if the
+                values were removed at once, by a concurrent deletion or because the memory is full.
 
         Raises:
             InvalidInput: No service, an unknown one, a bad id, or a value that has the wrong type or is too large
@@ -169,13 +203,16 @@ class DialogMemory(MemoryManagement):
         """
         owner = Owner.from_ids(user_id, room_id)
         look = self._read(owner)
-        if (name := service or look.room.value.service) is None and look.degraded:
+        stated = self._stated(look, parameters, service)
+        if stated.service is None and (look.degraded or stated.is_empty):
             return False
-        if name is None:
-            raise InvalidInput("service", None, "is required: the memory has no current service yet")
-        known_service = find_service(name)
-        statement = parse_statement(known_service, StatementOrigin(look.stamp_ms), parameters).require_valid()
-        if owner is None or look.degraded or not statement.parameters:
+        if stated.service is None:
+            rule = "is required: the memory has no current service yet"
+            if stated.unclear:
+                rule = f"is required: the parameters may belong to {' or '.join(stated.unclear)}"
+            raise InvalidInput("service", None, rule)
+        statement = stated.to_statement(find_service(stated.service), StatementOrigin(look.stamp_ms))
+        if owner is None or look.degraded or not (statement.parameters or statement.forget):
             return False
         writer = WriteMetadata(look.now_ms, mark=new_mark(), by=updated_by, conversation_id=conversation_id)
         self._check_size(statement, writer)
@@ -186,8 +223,49 @@ class DialogMemory(MemoryManagement):
             return False
         if written is look:
             return False
+        lost = lost_names(statement, written.room.value)
+        if lost:
+            log.warning(
+                "dialog memory: %s of service %s not stored: removed by a concurrent change, or to make room",
+                ", ".join(lost),
+                statement.service,
+            )
+            return False
         log_stored(owner, self.kept.rules)
         return True
+
+    def _stated(
+        self,
+        look: MemorySnapshot,
+        given: Mapping[str, object] | str,
+        service: str | None,
+        defaults: Mapping[str, JsonValue] | None = None,
+    ) -> _Stated:
+        """Return what a program passes, read by the parser if it is a message.
+
+        Raises:
+            InvalidInput: There is no parser for a message, or a value in it has the wrong type.
+        """
+        current = service or look.room.value.service
+        if not isinstance(given, str):
+            return _Stated(current, given)
+        offered = registered_services() if service is None else (find_service(service),)
+        today = day_of(look.now_ms or int(time.time() * 1000))
+        view = self._view_of(look, current, defaults).changed(forms=service_forms(offered), today=today)
+        checked = read_in_program(given, view, today=today)
+        if checked.faults and not checked.unclear:
+            raise InvalidInput("parameters", given, checked.faults[0])
+        learned = checked.learned or Learned()
+        named = learned.service or (None if checked.unclear else current)
+        return _Stated(named, learned.parameters, learned, checked.unclear)
+
+    def _view_of(
+        self, look: MemorySnapshot, name: str | None, defaults: Mapping[str, JsonValue] | None
+    ) -> MemoryView:
+        if name is None:
+            return MemoryView(degraded=look.degraded)
+        asker = RecallContext(look.now_ms, self.kept.rules.ttl_ms, session=_NOW)
+        return recall(look.room.value, find_service(name), asker, defaults=defaults)
 
     def _check_size(self, statement: Statement, writer: WriteMetadata) -> None:
         """Refuse parameters that do not fit even into an empty memory: some of them would be dropped."""

@@ -24,7 +24,7 @@ from ..state.redis.keys import memory_key, sharing_key
 from ..state.redis.readers import time_ms
 from ..state.redis.scripts import load_script
 from .merge import Statement, WriteMetadata, apply_statement, with_write_metadata
-from .monitoring import MemoryCounts, MemoryEvent, log_dropped
+from .monitoring import MemoryCounts, MemoryEvent, log_dropped, log_evicted
 from .values import (
     MemoryRules,
     MemorySnapshot,
@@ -60,7 +60,8 @@ class Swap:
     ttl_ms: int
     #: The value in the text.
     value: MemoryState | SharingConsent
-    evicted: int = 0
+    #: `service.name` of the parameters that are removed to make room.
+    evicted: tuple[str, ...] = ()
 
 
 def version_of(text: str) -> str:
@@ -191,10 +192,14 @@ class MemoryStore:
         for _ in range(_MAX_TRIES):
             look = self.read(Owner(user, ""))
             sharing = change(look.sharing.value)
-            sharing = replace(sharing, state=cap_state(sharing.state, max_bytes=self.rules.max_bytes).state)
+            fit = cap_state(sharing.state, max_bytes=self.rules.max_bytes)
+            sharing = replace(sharing, state=fit.state)
             text = write_sharing(sharing) if sharing.allowed else ""
-            swap = Swap(self.shared_key(user), look.sharing.version, text, SHARING_TTL_MS, sharing)
-            if send_swaps(self.client, [swap])[0] == [None]:
+            key, version = self.shared_key(user), look.sharing.version
+            swap = Swap(key, version, text, SHARING_TTL_MS, sharing, fit.evicted)
+            answers = send_swaps(self.client, [swap])[0]
+            self._count_evicted([swap], answers)
+            if answers == [None]:
                 return
         raise _too_many_conflicts()
 
@@ -272,21 +277,23 @@ class MemoryStore:
             fit, version = cap_state(after, max_bytes=self.rules.max_bytes), look.room.version
             # Only an existing key has a TTL that can be kept.
             ttl_ms = self.rules.ttl_ms if slides or not version else 0
-            swaps.append(Swap(self.key(owner), version, fit.text, ttl_ms, fit.state, len(fit.evicted)))
+            swaps.append(Swap(self.key(owner), version, fit.text, ttl_ms, fit.state, fit.evicted))
         covered = [statement for statement in statements if look.sharing.value.covers(statement)]
         if covered:
             sharing = look.sharing.value.apply_statements(covered)
             state = with_write_metadata(sharing.state, replace(writer, messages=0))
-            sharing = replace(sharing, state=cap_state(state, max_bytes=self.rules.max_bytes).state)
+            shared_fit = cap_state(state, max_bytes=self.rules.max_bytes)
+            sharing = replace(sharing, state=shared_fit.state)
             key, version = self.shared_key(owner.user), look.sharing.version
-            swaps.append(Swap(key, version, write_sharing(sharing), SHARING_TTL_MS, sharing))
+            text = write_sharing(sharing)
+            swaps.append(Swap(key, version, text, SHARING_TTL_MS, sharing, shared_fit.evicted))
         return swaps
 
     def _count_evicted(self, swaps: Sequence[Swap], answers: Sequence[str | None]) -> None:
-        made = (swap for swap, answer in zip(swaps, answers, strict=True) if answer is None)
-        evicted = sum(swap.evicted for swap in made)
-        if evicted:
-            self.counts.count(MemoryEvent.EVICTED, evicted)
+        for swap, answer in zip(swaps, answers, strict=True):
+            if answer is None and swap.evicted:
+                log_evicted(swap.key, swap.evicted)
+                self.counts.count(MemoryEvent.EVICTED, len(swap.evicted))
 
     def _small_enough(self, statement: Statement) -> Statement:
         refused = oversized_parameters(statement, max_bytes=self.rules.max_bytes)

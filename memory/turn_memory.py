@@ -17,20 +17,23 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import cast
 
-from redis import Redis
+from pydantic import JsonValue
 
 from ..models.errors import InvalidInput
-from ..models.memory.learned import Learned, MemoryOptions, MemoryUpdate
-from ..models.memory.recall import MemoryView, RecallContext, RecalledMemory, recall
-from ..models.memory.services import Service, find_service
+from ..models.memory.checking import check_learned, infer_service
+from ..models.memory.forms import service_forms
+from ..models.memory.learned import MAX_REMARKS, Learned, MemoryOptions, MemoryUpdate
+from ..models.memory.parameters import is_stated
+from ..models.memory.recall import MemoryView, RecallContext, RecalledMemory, day_of, recall
+from ..models.memory.services import Service, find_service, registered_services
 from ..models.memory.state import MemoryState
 from ..models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
-from ..state.redis.keys import unstored_key
 from ..state.redis.readers import Unreadable, read_record
 from ..state.sessions.records import SessionState
+from ..state.sessions.requests import JournalNote
 from ..tasks.views.session_views import SessionFacts, decode_turn_result
 from .merge import (
     ParsedStatement,
@@ -38,50 +41,21 @@ from .merge import (
     StatementOrigin,
     WriteMetadata,
     apply_statement,
+    lost_names,
     parse_statement,
     write_mark,
 )
 from .monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
+from .sentences import ParsedSentences
 from .store import REDIS_ERRORS, MemoryStore
+from .unstored import UnstoredStatements
 from .values import MemorySnapshot, Owner, SnapshotCache
 from .wire_form import cap_learned
 
-#: Milliseconds for which statements wait for the memory.
-KEPT_MS = 7 * 24 * 3_600_000
-#: Maximum number of turns of a session whose statements wait; the newest are kept.
-MAX_TURNS = 100
-
-
-class UnstoredStatements:
-    """What a session has learned and the memory of its user does not have yet: results of turns by number.
-
-    The client must decode responses.
-    """
-
-    def __init__(self, client: Redis) -> None:
-        self._client = client
-
-    def keep(self, session_id: str, number: int, result: str) -> None:
-        """Keep the result of a turn, as JSON."""
-        key = unstored_key(session_id)
-        with self._client.pipeline(transaction=True) as pipe:
-            pipe.hset(key, str(number), result)
-            pipe.hdel(key, str(number - MAX_TURNS))
-            pipe.pexpire(key, KEPT_MS)
-            pipe.execute()
-
-    def read(self, session_id: str) -> dict[int, str]:
-        """Return the results by turn number, in the order of the turns."""
-        results = cast("dict[str, str]", self._client.hgetall(unstored_key(session_id)))
-        return {int(number): results[number] for number in sorted(results, key=int)}
-
-    def drop(self, session_id: str, number: int) -> None:
-        """Remove the result of a turn whose statements were stored."""
-        self._client.hdel(unstored_key(session_id), str(number))
-
-
 log = logging.getLogger(__name__)
 
+#: Type of the event of values that are not stored; `reasons` has one line for each.
+MEMORY_DROPPED = "memory.dropped"
 #: Seconds without another attempt after a failed request to Redis.
 AWAY_S = 5.0
 
@@ -93,11 +67,18 @@ class TurnMemory:
         store: The memories.
         unstored: Keeps what sessions learn while the server of the memories is unavailable; None: it is that of the
             sessions.
+        sentences: Keeps what was read from the sentences of sessions; None: the server of the memories does.
     """
 
-    def __init__(self, store: MemoryStore, unstored: UnstoredStatements | None = None) -> None:
+    def __init__(
+        self,
+        store: MemoryStore,
+        unstored: UnstoredStatements | None = None,
+        sentences: ParsedSentences | None = None,
+    ) -> None:
         self._store = store
         self._unstored = unstored
+        self._sentences = sentences or ParsedSentences(store.client)
         self._seen = SnapshotCache()
         self._away_until = 0.0
 
@@ -117,28 +98,50 @@ class TurnMemory:
             view = MemoryView(service=options.service, parameters=options.said, degraded=True)
             return RecalledMemory(view, now_ms, has_owner=True)
 
+    def add_sentence(self, facts: SessionFacts, learned: Learned, *, now_ms: int) -> RecalledMemory | None:
+        """Keep what was read from the session's sentence, and return the memory with it."""
+        try:
+            self._sentences.add(facts.session_id, learned)
+        except REDIS_ERRORS as error:
+            self._handle_outage(error)
+            return None
+        return self.recall(facts, now_ms=now_ms)
+
     def add_statements(
         self, recollection: RecalledMemory, result: TurnResult, outcome: TurnOutcome
-    ) -> TurnResult:
-        """Return the result with the statements of its turn that are to be remembered."""
-        learned = outcome.learned or None
+    ) -> tuple[TurnResult, tuple[JournalNote, ...]]:
+        """Return the result with the statements of its turn that are to be remembered, and events of what is dropped."""
+        checked = check_learned(outcome.learned, recollection.view)
+        faults = [*recollection.faults, *checked.faults]
+        if checked.faults:
+            self._store.counts.count(MemoryEvent.INVALID, len(checked.faults))
+        learned = checked.learned
         if not recollection.has_owner or not (outcome.messages or learned):
-            return result
+            return result, self._dropped(result, faults)
         if learned is not None:
-            learned, left_out = cap_learned(learned, max_bytes=self._store.rules.max_bytes)
+            max_bytes = self._store.rules.max_bytes
+            learned, left_out = cap_learned(learned, max_bytes=max_bytes)
             if left_out:
-                log.warning(
-                    "dialog memory: parameters of turn %s not stored, larger than %d bytes in total: %s",
-                    result.number,
-                    self._store.rules.max_bytes,
-                    ", ".join(left_out),
-                )
                 self._store.counts.count(MemoryEvent.TOO_LARGE, len(left_out))
-            # A concurrent turn may have selected another service.
-            service = learned.service or recollection.view.service
-            learned = learned.model_copy(update={"service": service})
+                rule = f"must fit, with all parameters of a turn, into {max_bytes} bytes"
+                faults += [f"REMEMBER {name}: {rule}" for name in left_out]
         remember = MemoryUpdate(at_ms=recollection.at_ms, about=recollection.service, learned=learned)
-        return result.model_copy(update={"remember": remember})
+        return result.model_copy(update={"remember": remember}), self._dropped(result, faults)
+
+    def _dropped(self, result: TurnResult, faults: Sequence[str]) -> tuple[JournalNote, ...]:
+        """Log what is not stored, and return its event."""
+        for fault in faults:
+            log.warning(
+                "dialog memory: turn %d of %s, not stored: %s", result.number, result.participant, fault
+            )
+        if not faults:
+            return ()
+        data: dict[str, JsonValue] = {
+            "turn_number": result.number,
+            "participant_id": result.participant,
+            "reasons": list(faults[:MAX_REMARKS]),
+        }
+        return (JournalNote(MEMORY_DROPPED, data),)
 
     def remember(self, facts: SessionFacts, state: SessionState) -> None:
         """Store the statements of turns that closed since the last plan; a repeated call changes nothing."""
@@ -194,35 +197,75 @@ class TurnMemory:
         owner = Owner.from_ids(options.user_id, options.room_id)
         look = MemorySnapshot(now_ms) if owner is None else self._read(owner, now_ms)
         before = look.room.value
-        about = options.service or before.service_of_session(facts.session_id) or before.service
-        opening = self._opening_statements(facts, options, about)
+        message = self._read_message(facts, options)
+        likely = self._service_of_message(facts, options, message or Learned(), before)
+        about = likely[0] if len(likely) == 1 else None
+        opening = self._opening_statements(facts, message, about)
         state = before if opening is None else apply_statement(before, opening.statement)
         for result in self._read_unstored(facts.session_id).values():
             learned = self._learned(facts, options, state, result)
             state = state if learned is None else apply_statement(state, learned.statement)
-        view = self._view(facts, options, look, state)
+        said = {} if message is None else message.parameters
+        view = self._view(facts, options, look, state, said)
+        if view.service is None and len(likely) > 1:
+            view = view.changed(unclear=likely, ask=("service", *view.ask))
         if opening is not None and view.service is not None:
             new = {name: remembered.value for name, remembered in opening.statement.parameters.items()}
             cached = before.values(view.service)
             log_merging(view.service, cached=cached, new=new, merged=view.parameters)
-        return RecalledMemory(view, before.stamp(now_ms), has_owner=owner is not None, service=about)
+        is_stored = owner is None or before.service_of_session(facts.session_id) is not None
+        return RecalledMemory(
+            view,
+            before.stamp(now_ms),
+            has_owner=owner is not None,
+            service=about,
+            sentence=options.sentence if message is None else None,
+            faults=() if opening is None or is_stored else tuple(map(str, opening.invalid)),
+        )
+
+    def _read_message(self, facts: SessionFacts, options: MemoryOptions) -> Learned | None:
+        """Return the parameters of the session's own message; None: no parser has read it yet."""
+        if options.sentence is None:
+            return Learned(parameters=options.said)
+        return self._sentences.read(facts.session_id)
+
+    def _service_of_message(
+        self, facts: SessionFacts, options: MemoryOptions, message: Learned, before: MemoryState
+    ) -> tuple[str, ...]:
+        """Return the service of the session's own message; several: it is not clear which one."""
+        named = message.service or options.service or before.service_of_session(facts.session_id)
+        if named is not None:
+            return (named,)
+        current = self._service(before.service)
+        if before.service is not None and current is None:
+            return (before.service,)
+        stated = [name for name, value in message.parameters.items() if is_stated(value)]
+        return tuple(service.name for service in infer_service(stated, current, registered_services()))
 
     def _view(
-        self, facts: SessionFacts, options: MemoryOptions, look: MemorySnapshot, state: MemoryState
+        self,
+        facts: SessionFacts,
+        options: MemoryOptions,
+        look: MemorySnapshot,
+        state: MemoryState,
+        said: Mapping[str, JsonValue],
     ) -> MemoryView:
         # A service selected by another session does not apply to a session about one service.
         is_elsewhere = options.service is not None and state.selected_by != facts.session_id
         name = options.service if is_elsewhere else state.service
         ttl_ms = self._store.rules.ttl_ms
-        return recall(
+        view = recall(
             state,
             self._service(name),
             RecallContext(look.now_ms, ttl_ms, session=facts.session_id, ask_below=options.ask_below),
-            said=options.said,
+            said=said,
             defaults=options.defaults,
             other_rooms=look.sharing.value.service_memory(name, now_ms=look.now_ms, ttl_ms=ttl_ms),
             degraded=look.degraded,
         )
+        service = self._service(options.service)
+        offered = registered_services() if service is None else (service,)
+        return view.changed(forms=service_forms(offered), today=day_of(look.now_ms))
 
     def _read(self, owner: Owner, now_ms: int) -> MemorySnapshot:
         if time.monotonic() < self._away_until:
@@ -252,10 +295,13 @@ class TurnMemory:
         look, update = self._seen.get(owner) or self._read(owner, now_ms), result.remember
         if look.degraded or update is None:
             return not look.degraded
-        opening = self._opening_statements(
-            facts, options, update.about or options.service or look.room.value.service
-        )
+        about = update.about or options.service or look.room.value.service
+        opening = self._opening_statements(facts, self._read_message(facts, options), about)
         learned = self._learned(facts, options, look.room.value, result)
+        if learned is None and update.learned:
+            names = ", ".join((*update.learned.parameters, *update.learned.inferred, *update.learned.forget))
+            log.warning("dialog memory: turn %d, not stored without a service: %s", result.number, names)
+            self._store.counts.count(MemoryEvent.INVALID)
         writer = WriteMetadata(
             now_ms=now_ms,
             mark=write_mark(facts.session_id, result.number),
@@ -269,16 +315,30 @@ class TurnMemory:
         self._seen.put(owner, written)
         if written is not look:
             log_stored(owner, self._store.rules)
+            lost = () if learned is None else lost_names(learned.statement, written.room.value)
+            if lost:
+                log.warning(
+                    "dialog memory: turn %d, not stored, forgotten meanwhile or removed to make room: %s",
+                    result.number,
+                    ", ".join(lost),
+                )
         return True
 
     def _opening_statements(
-        self, facts: SessionFacts, options: MemoryOptions, about: str | None
+        self, facts: SessionFacts, message: Learned | None, about: str | None
     ) -> ParsedStatement | None:
         """Return the statements of the session's own message, with the time when the session was opened."""
-        service = self._service(about)
-        if service is None:
+        service = None if message is None else self._service(message.service or about)
+        if service is None or message is None:
             return None
-        return parse_statement(service, StatementOrigin(facts.opened_ms, facts.session_id), options.said)
+        return parse_statement(
+            service,
+            StatementOrigin(facts.opened_ms, facts.session_id),
+            message.parameters,
+            inferred=message.inferred,
+            confidence=message.confidence,
+            forget=message.forget,
+        )
 
     def _learned(
         self, facts: SessionFacts, options: MemoryOptions, state: MemoryState, result: TurnResult

@@ -34,6 +34,7 @@ from .guards import Guards, GuardStop
 from .runtime.history import MAX_EARLIER, TurnAttachments
 from .runtime.leases import RenewedLease
 from .runtime.runtime import Boundary, Runtime
+from .turns.learned import correct_learned, may_correct
 from .turns.results import ask_for_correction, describe_faults, find_output_faults, read_output
 from .turns.turn import Turn, retry_during_outage
 from .views.session_views import SessionFacts
@@ -63,19 +64,24 @@ def _ask_with_lease(
         # Another worker may know the agent.
         raise AgentFailed(str(error), retryable=isinstance(error, UnknownAgent)) from error
     context = _context(runtime, turn)
-    run = partial(_run, runtime, turn, lease)
+    run = partial(run_agent, runtime, turn, lease)
     ask: Callable[[TurnContext], TurnOutcome] = partial(_ask, runtime, turn, agent, run)
     if turn.recorder is not None:
         ask = turn.recorder.wrap(turn.binding, ask)
     reports_usage = _uses_services(agent)
+    before = (
+        Usage() if turn.recall is None or reports_usage else turn.own_usage
+    )  # of the parser of a sentence
     guards = Guards(runtime, turn, context, run, reports_usage)
     try:
-        outcome = guards.guard(partial(_answer, runtime, turn, ask))
+        outcome = guards.guard(partial(_answer, runtime, turn, agent, ask))
     except GuardStop as stop:
         return context, TurnOutcome(), stop
     # The reported usage includes answers that were corrected.
     if reports_usage and turn.own_usage != Usage():
         outcome = outcome.model_copy(update={"usage": turn.own_usage})
+    elif before != Usage():
+        outcome = outcome.model_copy(update={"usage": before + outcome.usage})
     return context, outcome, None
 
 
@@ -127,7 +133,7 @@ def _uses_services(agent: AnyAgent) -> bool:
     return hasattr(agent, "speak_with_services")
 
 
-def _run(
+def run_agent(
     runtime: Runtime,
     turn: Turn,
     lease: RenewedLease,
@@ -149,7 +155,11 @@ def _run(
 
 
 def _answer(
-    runtime: Runtime, turn: Turn, ask: Callable[[TurnContext], TurnOutcome], context: TurnContext
+    runtime: Runtime,
+    turn: Turn,
+    agent: AnyAgent,
+    ask: Callable[[TurnContext], TurnOutcome],
+    context: TurnContext,
 ) -> TurnOutcome:
     """Return the agent's answer, corrected as the session demands."""
     spec, planned = turn.facts.spec, turn.planned
@@ -160,6 +170,8 @@ def _answer(
         runtime.agents.times.record(turn.agent, time.monotonic() - started)
     if spec.protocol is not None and not planned.output:
         outcome = correct_outcome(context, outcome, ask)
+    if context.memory is not None and may_correct(agent, context, outcome):
+        outcome = correct_learned(context, outcome, ask)
     return read_output(spec.output, planned, outcome)
 
 
@@ -171,13 +183,15 @@ def _ask(
     context: TurnContext,
 ) -> TurnOutcome:
     """Return one answer of the agent."""
-    return read_directives(context, run(agent, context, _open_services(runtime, turn, agent)))
+    return read_directives(context, run(agent, context, open_services(runtime, turn, agent)))
 
 
-def _open_services(runtime: Runtime, turn: Turn, agent: AnyAgent) -> TurnServices | None:
+def open_services(
+    runtime: Runtime, turn: Turn, agent: AnyAgent, *, streams: bool = True
+) -> TurnServices | None:
     """Return the services of the agent; None: it uses none, or it only streams and has no listener."""
     factory, participant = runtime.agents.services, turn.planned.participant
-    may_stream = not runtime.agents.registry.checks_answers(turn.agent)
+    may_stream = streams and not runtime.agents.registry.checks_answers(turn.agent)
     if _uses_services(agent):
         return factory.open_services(
             turn.session_id,

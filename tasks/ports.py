@@ -21,8 +21,10 @@ from ..state.sessions.records import SessionState
 from .views.session_views import SessionFacts
 
 if TYPE_CHECKING:
+    from ..models.memory.learned import Learned
     from ..models.memory.recall import RecalledMemory
     from ..models.turns.turn import TurnOutcome, TurnResult
+    from ..state.sessions.requests import JournalNote
 
 
 class MemoryPort(Protocol):
@@ -32,10 +34,14 @@ class MemoryPort(Protocol):
         """Return the memory for a turn that was just granted; None in a session without memory."""
         ...
 
+    def add_sentence(self, facts: SessionFacts, learned: Learned, *, now_ms: int) -> RecalledMemory | None:
+        """Keep what was read from the session's sentence, and return the memory with it."""
+        ...
+
     def add_statements(
         self, recollection: RecalledMemory, result: TurnResult, outcome: TurnOutcome
-    ) -> TurnResult:
-        """Return the result with the statements of its turn that are to be remembered."""
+    ) -> tuple[TurnResult, tuple[JournalNote, ...]]:
+        """Return the result with the statements of its turn that are to be remembered, and events of what is dropped."""
         ...
 
     def remember(self, facts: SessionFacts, state: SessionState) -> None:

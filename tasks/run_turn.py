@@ -28,6 +28,7 @@ from .ports import AttemptEnd, AttemptStart, Cause
 from .runtime.graph import TurnCall
 from .runtime.metrics import TurnMetrics
 from .runtime.runtime import Boundary, Runtime
+from .sentences import read_sentence
 from .turns.admission import Admission, admit_turn
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn, refuse_output
 from .turns.results import TurnEnd, find_output_faults
@@ -193,6 +194,7 @@ def _speak(runtime: Runtime, turn: Turn) -> TurnEnd:
         line = f"{turn.grant.takeovers} workers were lost during this turn"
         return apply_failure_policy(runtime, turn, line)
     try:
+        turn = read_sentence(runtime, turn)
         context, outcome, stop = ask_agent(runtime, turn)
         if stop is not None or outcome.question is not None:
             return _stop_or_park(runtime, turn, context, outcome, stop)

@@ -12,14 +12,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import cast
 
 from ...models.errors import InvalidInput, UnknownAgent
+from ...models.memory.sentences import ModelParser, Parser, registered_parser
 from ...models.sessions.known_agents import KnownAgents, ReaderModel
 from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.waiting import GuardTime, WaitPolicy
 from ..agent import AnyAgent
 from ..entry import UNKNOWN_SPENDING, AgentInfo, AgentProblem, FieldProblem, KindEnv, check_import
+from ..execution.loading import load_callable
 from ..execution.threads import DaemonThreadPool
 from ..guards import CallableGuard, GuardEntry, check_guard_names
 from ..kinds.object import ObjectEntry, object_entry
@@ -101,6 +104,7 @@ class Registry:
         for name, entry in {**marked.entries, **given}.items():
             check_guard_names(path or "no agents file", name, entry.guards, known=file.guards)
         self._guards = file.guards
+        self._parser = file.parser
         #: Modules that could not be loaded.
         self.module_problems = marked.problems
         self._entries: dict[str, Entry] = {**BUILT_IN, **file.agents, **marked.entries, **given}
@@ -237,6 +241,20 @@ class Registry:
         """
         return self._cached_agent(_key_of(binding))
 
+    @property
+    def parser(self) -> Parser | None:
+        """The parser of users' sentences: that of the agents file, or the registered one; None: there is none.
+
+        Raises:
+            AgentError: Its code cannot be imported.
+        """
+        table = self._parser
+        if table is None:
+            return registered_parser()
+        if table.agent is not None:
+            return ModelParser(table.agent)
+        return cast("Parser", load_callable(table.callable or ""))
+
     def guards_of(self, name: str) -> dict[str, GuardEntry]:
         """Return the guards of an agent by name, in the order in which they check."""
         entry = self._entries.get(name)
@@ -280,7 +298,19 @@ class Registry:
             if isinstance(guard, CallableGuard)
             for fault in check_import(guard.callable, "", "callable")
         ]
+        problems += [
+            AgentProblem(self.path, "parser", fault.field, fault.rule) for fault in self._check_parser()
+        ]
         return list(dict.fromkeys(problems))
+
+    def _check_parser(self) -> Iterator[FieldProblem]:
+        table = self._parser
+        if table is None:
+            return
+        if table.callable is not None:
+            yield from check_import(table.callable, "", "callable")
+        elif table.agent not in self._entries:
+            yield FieldProblem("agent", str(UnknownAgent(table.agent or "", known=self._entries, field="")))
 
     def _check_entry(self, entry: Entry) -> Iterator[FieldProblem]:
         yield from entry.check(self._env)

@@ -10,8 +10,10 @@ from redis import Redis
 
 from ...config.settings import Settings
 from ...memory.rooms import DialogMemory
+from ...memory.sentences import ParsedSentences
 from ...memory.store import MemoryStore
-from ...memory.turn_memory import TurnMemory, UnstoredStatements
+from ...memory.turn_memory import TurnMemory
+from ...memory.unstored import UnstoredStatements
 from ...memory.values import MemoryRules
 from ...models.errors import AgentError, InvalidInput
 from ...models.memory.recollections import Recollections
@@ -49,7 +51,9 @@ def turn_memory(settings: Settings) -> TurnMemory:
     # Without a server of its own, the memory is unavailable only when the sessions are.
     sessions = None if url == redis_url_in_use(settings) else connect(redis_url_in_use(settings))
     unstored = None if sessions is None else UnstoredStatements(sessions)
-    return TurnMemory(MemoryStore(client, memory_rules(settings)), unstored)
+    return TurnMemory(
+        MemoryStore(client, memory_rules(settings)), unstored, ParsedSentences(sessions or client)
+    )
 
 
 def dialog_memory(

@@ -22,8 +22,13 @@ from pydantic import BeforeValidator, Field, JsonValue
 
 from ..errors import InvalidInput
 from ..protocol.base import JsonObject, NonBlank, ProtocolObject
+from ..text.redact import excerpt
+from .masking import mask
 from .parameters import MAX_NAME, check_name, check_value, room_key, user_key
 from .services import Service, find_service
+
+#: Maximum characters of a user's sentence.
+MAX_SENTENCE = 32_768
 
 _Name = Annotated[NonBlank, Field(max_length=MAX_NAME)]
 
@@ -41,6 +46,8 @@ class Learned(ProtocolObject):
     confidence: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict, max_length=200)
     #: Names of parameters the user wants forgotten.
     forget: tuple[_Name, ...] = Field(default=(), max_length=100)
+    #: What is wrong with lines of the answer that could not be read; never stored.
+    unreadable: tuple[str, ...] = Field(default=(), max_length=100, exclude_if=lambda value: not value)
 
     def __bool__(self) -> bool:
         return bool(self.parameters or self.inferred or self.forget or self.service)
@@ -66,6 +73,10 @@ class MemoryOptions(ProtocolObject):
     service: str | None = None
     #: Parameters in the message that the session is about: the highest priority.
     said: JsonObject = Field(default_factory=dict, max_length=100)
+    #: The message itself, from which the registered parser takes the parameters; None: `said` has them.
+    sentence: Annotated[NonBlank, Field(max_length=MAX_SENTENCE)] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
     #: Values of parameters that were never stated.
     defaults: JsonObject = Field(default_factory=dict, max_length=100)
     #: A parameter of less confidence is asked for.
@@ -81,8 +92,8 @@ class MemoryChoices(TypedDict, total=False):
     room_id: str | int | None
     #: The service that parameters are for: travel, payment, search, scheduling, email, or a registered one.
     service: str | None
-    #: Parameters of the message the session is about.
-    said: Mapping[str, JsonValue] | None
+    #: Parameters of the message the session is about; or the message, which the registered parser reads.
+    said: Mapping[str, JsonValue] | str | None
     #: Parameters that hold where nothing was said, now or before.
     defaults: Mapping[str, JsonValue] | None
 
@@ -96,6 +107,12 @@ def memory_options(choices: Mapping[str, Any], *, conversation: str) -> MemoryOp
     made = {name: choices[name] for name in MemoryChoices.__annotations__ if choices.get(name) is not None}
     if not made:
         return None
+    if isinstance(said := made.get("said"), str):
+        if not said.strip() or len(said) > MAX_SENTENCE:
+            raise InvalidInput(
+                "said", said, f"must be parameters, or a message of 1 to {MAX_SENTENCE} characters"
+            )
+        made["sentence"] = made.pop("said")
     if "service" in made:
         service = find_service(made["service"])
         for part in ("said", "defaults"):
@@ -113,15 +130,26 @@ def _typed(service: Service, parameters: Mapping[str, object], part: str) -> dic
 
 _LINE = re.compile(r"[*_`]*(SERVICE|REMEMBER|FORGET)\b[*_`]*\s*([^:=]{0,99})[:=][*_`]*\s*(.*)")
 _AROUND = "*_`\"' "
-#: Remarks of one answer that are read.
-_MOST = 100
+#: Maximum remarks of one kind that are read in one answer.
+MAX_REMARKS = 100
+#: Maximum characters of a value in a message about it.
+MAX_SHOWN = 100
+
+
+def has_remarks(lines: Iterable[str]) -> bool:
+    """Return whether any line asks to remember something."""
+    return any(_LINE.match(line) for line in lines)
 
 
 def read_remarks(lines: Iterable[str]) -> Learned | None:
-    """Return what the lines of an answer ask to remember; None if there is no such line."""
+    """Return what the lines of an answer ask to remember; None if there is no such line.
+
+    Lines that cannot be read are reported in `unreadable`.
+    """
     service: str | None = None
     parameters: dict[str, JsonValue] = {}
     forget: list[str] = []
+    faults: list[str] = []
     for line in lines:
         line_match = _LINE.match(line)
         if line_match is None:
@@ -132,17 +160,30 @@ def read_remarks(lines: Iterable[str]) -> Learned | None:
                 service = text.strip(_AROUND).casefold()[:32] or service
             case "FORGET" if not name:
                 forget += [part.strip(_AROUND)[:MAX_NAME] for part in text.split(",") if part.strip(_AROUND)]
-            case "REMEMBER" if name and len(parameters) < _MOST:
-                _add_remark(parameters, name, text)
-    learned = Learned(service=service, parameters=parameters, forget=tuple(forget[:_MOST]))
-    return learned or None
+            case "REMEMBER" if name and name not in parameters and len(parameters) >= MAX_REMARKS:
+                faults.append(f"REMEMBER {name}: must be one of at most {MAX_REMARKS} lines in one answer")
+            case "REMEMBER" if name:
+                _add_remark(parameters, faults, name, text)
+    if len(forget) > MAX_REMARKS:
+        faults.append(f"FORGET: must have at most {MAX_REMARKS} names in one answer (got {len(forget)})")
+    learned = Learned(
+        service=service,
+        parameters=parameters,
+        forget=tuple(forget[:MAX_REMARKS]),
+        unreadable=tuple(faults[:MAX_REMARKS]),
+    )
+    return learned if learned or learned.unreadable else None
 
 
-def _add_remark(parameters: dict[str, JsonValue], name: str, text: str) -> None:
-    """Add one remark; an invalid one is ignored."""
+def _add_remark(parameters: dict[str, JsonValue], faults: list[str], name: str, text: str) -> None:
+    """Add one remark, or what is wrong with it."""
+    shown = mask(name, excerpt(text, MAX_SHOWN))
     try:
         value: JsonValue = json.loads(text) if text[:1] in ("[", "{") else text.strip(_AROUND)
         check_value(check_name(name), value)
-    except (ValueError, InvalidInput, RecursionError):
-        return
-    parameters[name] = value
+    except InvalidInput as error:
+        faults.append(f"REMEMBER {name[:MAX_NAME]}: {error.rule}")
+    except (ValueError, RecursionError):
+        faults.append(f"REMEMBER {name[:MAX_NAME]}: must be text, or JSON that is complete (got {shown})")
+    else:
+        parameters[name] = value

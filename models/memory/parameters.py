@@ -158,6 +158,8 @@ class Parameter:
     choices: tuple[str, ...] = ()
     #: Shown masked, with any name.
     private: bool = False
+    #: A value as a user states it, for the prompts of models.
+    example: str = ""
 
     def __post_init__(self) -> None:
         check_name(self.name)

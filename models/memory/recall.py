@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Any
 
 from pydantic import Field, JsonValue
 
 from ..protocol.base import JsonObject, ProtocolObject
+from .forms import ServiceForm
 from .parameters import is_stated
 from .services import Service
 from .state import MemoryState, RememberedValue, ServiceMemory, Source
@@ -47,12 +49,24 @@ class MemoryView(ProtocolObject):
     known: dict[str, ParameterOrigin] = Field(default_factory=dict)
     #: Required parameters that are not known.
     missing: tuple[str, ...] = ()
-    #: Parameters to ask the user for: missing, or too uncertain.
+    #: Parameters to ask the user for: missing, or too uncertain; `service` if several services are possible.
     ask: tuple[str, ...] = ()
+    #: Services that the parameters may belong to, if there are several and none is known.
+    unclear: tuple[str, ...] = Field(default=(), exclude_if=lambda value: not value)
     #: Services that something is remembered for.
     services: tuple[str, ...] = ()
     #: The memory could not be reached, or not used: there may be more than is shown.
     degraded: bool = False
+    #: Services of the session, with the parameters that an answer may state.
+    forms: tuple[ServiceForm, ...] = Field(default=(), exclude_if=lambda value: not value)
+    #: The day of the turn, in UTC.
+    today: date | None = Field(default=None, exclude_if=lambda value: value is None)
+
+    @property
+    def private(self) -> frozenset[str]:
+        """Return the names of parameters of the service that are shown masked."""
+        form = next((form for form in self.forms if form.name == self.service), None)
+        return frozenset() if form is None else form.private
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +94,10 @@ class RecalledMemory:
     has_owner: bool
     #: The service of the session's own message; None: unknown.
     service: str | None = None
+    #: The session's own message, if a parser must read it first.
+    sentence: str | None = None
+    #: What was wrong with the session's own message, one line each.
+    faults: tuple[str, ...] = ()
 
 
 def recall(
@@ -145,6 +163,11 @@ def view_without_service(
         services=services,
         degraded=degraded,
     )
+
+
+def day_of(now_ms: int) -> date:
+    """Return the day of a time in milliseconds, in UTC."""
+    return datetime.fromtimestamp(now_ms / 1000, UTC).date()
 
 
 def confidence_now(remembered: RememberedValue, asker: RecallContext) -> float:

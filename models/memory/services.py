@@ -88,8 +88,8 @@ _BUILT_IN = (
     Service(
         "travel",
         (
-            Parameter("from", required=True),
-            Parameter("to", required=True),
+            Parameter("from", required=True, example="Nairobi"),
+            Parameter("to", required=True, example="London"),
             Parameter("departure_date", Kind.DATE),
             Parameter("departure_time", Kind.TIME),
             Parameter("return_date", Kind.DATE),
@@ -106,8 +106,8 @@ _BUILT_IN = (
         "payment",
         (
             Parameter("amount", Kind.INTEGER, required=True),
-            Parameter("currency"),
-            Parameter("recipient", required=True, private=True),
+            Parameter("currency", example="KES"),
+            Parameter("recipient", required=True, private=True, example="+15550100"),
             Parameter("description"),
             Parameter("reference"),
         ),
@@ -116,7 +116,7 @@ _BUILT_IN = (
     Service(
         "search",
         (
-            Parameter("query", required=True),
+            Parameter("query", required=True, example="quiet hotels in Rome"),
             Parameter("search_type", Kind.CHOICE, choices=("flights", "hotels", "events", "information")),
             Parameter("filters", Kind.OBJECT),
         ),
@@ -129,7 +129,7 @@ _BUILT_IN = (
             Parameter("start_time", Kind.TIME),
             Parameter("end_time", Kind.TIME),
             Parameter("duration_minutes", Kind.INTEGER),
-            Parameter("timezone"),
+            Parameter("timezone", example="Africa/Nairobi"),
             Parameter("location"),
             Parameter("attendees", Kind.TEXTS, private=True),
             Parameter("recurrence", Kind.CHOICE, choices=("none", "daily", "weekly", "monthly", "yearly")),
@@ -172,9 +172,9 @@ def register_service(service: Service) -> Service:
     return service
 
 
-def service_names() -> tuple[str, ...]:
+def registered_services() -> tuple[Service, ...]:
     """Return the services this process knows."""
-    return tuple(_SERVICES)
+    return tuple(_SERVICES.values())
 
 
 def private_names(name: str | None) -> frozenset[str]:

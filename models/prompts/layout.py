@@ -19,7 +19,8 @@ from ..protocol.dialog import Message, Role, message_digest
 from ..text.json_text import dump_json
 from ..text.tags import clean_line, escape_tags, write_tag
 from ..turns.turn import REVIEW_PARAMETER, Expects, GivenAnswer, TurnContext
-from .memory import memory_form, memory_lines
+from .memory import memory_facts, memory_form
+from .recalled import recalled_lines
 
 #: Maximum characters of a description in the list of participants.
 MAX_DESCRIPTION = 200
@@ -218,7 +219,7 @@ def _turn(turn: TurnContext, texts: ModeTexts, *, structured: bool) -> str:
     number = "" if position.round is None else str(position.round)
     of = f" of {position.rounds_max}" if number and position.rounds_max else ""
     body = lines(
-        *memory_lines(turn.memory),
+        escape_tags("\n".join([*memory_facts(turn.memory), *recalled_lines(turn)])),
         *(_format_answer(answer, turn.people) for answer in turn.answers),
         texts.request(turn, structured=structured),
         output_request(turn, structured=structured),

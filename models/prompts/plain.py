@@ -13,7 +13,8 @@ from ..protocol.dialog import Message, Role
 from ..text.json_text import dump_json
 from ..turns.turn import TurnContext
 from .layout import is_own
-from .memory import memory_lines
+from .memory import memory_facts
+from .recalled import recalled_lines
 
 _INDENT = "  "
 _OUTPUT_FORM = (
@@ -43,7 +44,8 @@ def plain_prompt(turn: TurnContext, messages: Sequence[Message], *, before: Sequ
     task = "\n".join([turn.purpose.strip(), *opening]).strip()
     shown = [*before, *(_said(message, turn) for message in messages if message not in turn.opening)]
     question = lines(
-        *memory_lines(turn.memory),
+        *memory_facts(turn.memory),
+        *recalled_lines(turn),
         *(_answered(turn)),
         mode_of(turn.mode).texts.question(turn),
         _output_request(turn),

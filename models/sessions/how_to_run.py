@@ -218,6 +218,8 @@ def read_options(collab: Collab | Mapping[str, Any], how: HowToRun) -> dict[str,
     given: dict[str, Any] = {
         name: value for name in OPTIONS if name not in _FOLDED and (value := how.get(name)) is not None
     }
+    if "messages" not in given and isinstance(said := how.get("said"), str):
+        given["messages"] = [said]  # the user's sentence opens the dialog, too
     read = {name: _READERS[name](value) if name in _READERS else value for name, value in given.items()}
     output = given.get("output")
     return {

@@ -54,7 +54,8 @@ def commit_turn(
     builder = turn.message_builder()
     result = builder.result(kind, outcome, error=error)
     if turn.recall is not None:
-        result = runtime.ports.memory.add_statements(turn.recall, result, outcome)
+        result, dropped = runtime.ports.memory.add_statements(turn.recall, result, outcome)
+        notes = (*notes, *dropped)
     if outcome.notes:
         result = _with_notes(turn, result, outcome)
     others = {**turn.journal.accounts()}

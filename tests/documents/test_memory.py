@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +13,16 @@ from documents.pages import Page
 from documents.programs import run_here, run_program
 from processes.terminal import Terminal
 from symposia import Scope
+from symposia.agents.registry.agents_file import read_agents_file
+from symposia.agents.registry.registry import Registry
+from symposia.memory.rooms import DialogMemory
+from symposia.models.memory import sentences, services
+from symposia.models.memory.checking import check_learned, memory_note
+from symposia.models.memory.forms import service_forms
+from symposia.models.memory.learned import Learned
+from symposia.models.memory.recall import MemoryView
+from symposia.models.memory.sentences import ModelParser
+from symposia.models.prompts.memory import memory_facts, memory_form
 
 #: They start a worker, and a process for each program.
 pytestmark = pytest.mark.timeout(180)
@@ -24,6 +36,11 @@ RECALLING = PAGE.take("python", 'recall="user"')
 TEXTS = PAGE.take("python", "Client().recollections")
 MEM0 = PAGE.take("python", "Mem0Recollections")
 FUNCTIONS = PAGE.take("python", "FunctionRecollections")
+PARSER = PAGE.take("python", "register_parser")
+PARSER_TABLES = PAGE.take("toml", "[parser]")
+FORM = PAGE.take("text", "What a user wants")
+FACTS = PAGE.take("text", "Today is")
+NOTE = PAGE.take("text", "REMEMBER departure_date")
 URL = "redis://localhost:6379/0"
 
 #: The module of the agents: a search that finds what it is asked for.
@@ -149,3 +166,42 @@ def test_stores_of_the_page_are_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mem0", SimpleNamespace(Memory=Memory))  # type: ignore[arg-type]
     store = run_here(MEM0)["memory"]
     assert [it.text for it in store.recall("tea", scope=scope, limit=1)] == ["user::42: tea"]
+
+
+def test_parser_reads_the_follow_up(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "_registered", [])
+    run_here(PARSER)
+    memory, year = DialogMemory(redis_url), datetime.now(UTC).year
+    memory.store(44, "r", "Find me flights from Nairobi to London on February 10")
+    merged = memory.merge(44, "r", "What about returning on Feb 20?")
+    assert merged == {
+        "from": "Nairobi",
+        "to": "London",
+        "departure_date": f"{year}-02-10",
+        "return_date": f"{year}-02-20",
+    }
+
+
+def test_parser_of_an_agents_file_is_an_agent(tmp_path: Path) -> None:
+    path = tmp_path / "agents.toml"
+    path.write_text(PARSER_TABLES)
+    registry = Registry(read_agents_file(path))
+    assert registry.parser == ModelParser("trip_parser")
+    assert [problem for problem in registry.check() if problem.entry == "parser"] == []
+
+
+def test_prompts_of_the_page_are_those_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "_SERVICES", dict(services._SERVICES))
+    hotel = services.find_service(run_here(SERVICE) and "hotel")
+    view = MemoryView(
+        service="hotel",
+        parameters={"city": "Nairobi", "phone": "+254712345678"},
+        ask=("city",),
+        forms=service_forms([hotel]),
+        today=date(2026, 2, 6),
+    )
+    assert f"{memory_form(view)}\n" == FORM
+    assert "\n".join([*memory_facts(view), ""]) == FACTS
+    travel = view.changed(service="travel", forms=service_forms([services.find_service("travel")]))
+    wrong = check_learned(Learned(parameters={"departure_date": "next Friday"}), travel)
+    assert NOTE in memory_note(wrong.faults)

@@ -351,3 +351,33 @@ def test_an_id_that_is_private_is_masked_in_the_log(client, memory, caplog, user
     assert "removing dialog memory" in caplog.text
     assert "stored: user_id=****" in caplog.text
     assert user not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "delete", [DialogMemory.forget_all, lambda memory, *owner: memory.forget(*owner, "to")]
+)
+def test_store_answers_false_for_what_a_deletion_removes(client, memory, monkeypatch, caplog, delete):
+    memory.store(*HERE, {"from": "Nairobi"}, service="travel")
+    read = memory.kept.read
+
+    def read_before_a_deletion(owner: Owner):
+        look = read(owner)
+        monkeypatch.undo()
+        delete(DialogMemory(client), *HERE)
+        return look
+
+    monkeypatch.setattr(memory.kept, "read", read_before_a_deletion)
+    assert not memory.store(*HERE, {"to": "London"})
+    assert "to" not in memory.get(*HERE).get("parameters", {})
+    assert "to of service travel not stored" in caplog.text
+
+
+def test_removed_values_are_named_in_the_log(client, caplog):
+    memory = DialogMemory(client, MemoryRules(max_bytes=2_048))
+    memory.share(42, ["search.query", "search.filters"])
+    memory.store(*HERE, {"query": "x" * 1_000}, service="search")
+    assert memory.store(*HERE, {"filters": {"note": "y" * 1_000}})
+    lines = [line for line in caplog.messages if "is full" in line]
+    assert len(lines) == 2, "one in the room, one in what is shared"
+    assert all(line.endswith("is full, removing search.query") for line in lines)
+    assert memory.counts()["evicted"] == 2

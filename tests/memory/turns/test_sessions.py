@@ -100,7 +100,8 @@ def test_values_without_a_service_reach_the_agent(room):
         (view,) = (json.loads(it) for it in room.said(room.submit("viewer", turns=1, **owner, **how)))
         assert view["parameters"] == {"to": "London", "from": "Nairobi"}
         assert {name: it["source"] for name, it in view["known"].items()} == {"to": "said", "from": "default"}
-        assert (view["service"], view["ask"], view["degraded"]) == (None, [], False)
+        assert (view["service"], view["unclear"], view["degraded"]) == (None, ["travel", "email"], False)
+        assert view["ask"] == ["service"]
     assert room.client.memory.rooms(61) == [], "nothing is remembered without a service"
 
 

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.models.directives import read_directives
+from symposia.models.memory.forms import service_forms
 from symposia.models.memory.learned import Learned, read_remarks
 from symposia.models.memory.recall import MemoryView
+from symposia.models.memory.services import find_service
 from symposia.models.prompts.layout import build_prompt
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.turns.turn import TurnContext, TurnOutcome
@@ -65,7 +67,6 @@ FORGET: return_date, `max_price`"""
         *("Remember from: Nairobi", "I REMEMBER from: Nairobi", "REMEMBER: me", "REMEMBER from Nairobi"),
         *(
             "```\nREMEMBER from: Nairobi\n```\nfine",
-            "REMEMBER to: [1, 2",
             "SERVICE",
             "FORGET:",
             "FORGET about: it",
@@ -74,6 +75,22 @@ FORGET: return_date, `max_price`"""
 )
 def test_other_lines_are_not_memory_lines(text):
     assert learned(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("REMEMBER to: [1, 2", "REMEMBER to: must be text, or JSON that is complete (got [1, 2)"),
+        (f"REMEMBER {'n' * 80}: x", "must be a parameter name of at most 64 printable characters"),
+        ("REMEMBER phone: [+254712345678", "(got ****5678)"),
+    ],
+)
+def test_line_that_cannot_be_read_is_reported(text, fault):
+    read = learned(f"{text}\nREMEMBER from: Nairobi")
+    assert read is not None
+    assert read.parameters == {"from": "Nairobi"}
+    assert len(read.unreadable) == 1
+    assert fault in read.unreadable[0]
 
 
 def test_directive_lines_stay_in_the_message():
@@ -106,10 +123,10 @@ def test_many_remarks_are_bounded():
 
 
 def test_prompt_has_known_and_missing_parameters():
-    prompt = build_prompt(turn(VIEW), "", structured=False)
-    known = "Known about the user's travel: from: Nairobi; passenger_count: 2\nAsk the user for: to, from\n"
-    assert known in prompt.turn
-    assert "REMEMBER name: value" in prompt.participant
+    view = VIEW.changed(forms=service_forms([find_service("travel")]))
+    prompt = build_prompt(turn(view), "", structured=False)
+    assert "\nThe user is speaking of travel.\nKnown: from Nairobi (unsure" in prompt.turn
+    assert "FORGET: round_trip" in prompt.participant
 
 
 def test_prompt_without_memory_does_not_mention_it():

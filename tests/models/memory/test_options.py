@@ -22,6 +22,16 @@ def built(**how) -> Submission:
     return Submission.from_document({**COLLAB, **how})
 
 
+def test_sentence_is_kept_and_opens_the_dialog():
+    submission = built(user_id=1, said="Return on Feb 20?")
+    assert submission.memory == MemoryOptions(
+        user_id=1, room_id=submission.collab.collab_id, sentence="Return on Feb 20?"
+    )
+    assert [message.content for message in submission.messages] == ["Return on Feb 20?"]
+    given = built(user_id=1, said="Return on Feb 20?", messages=["Another text"])
+    assert [message.content for message in given.messages] == ["Another text"]
+
+
 def test_memory_is_off_by_default():
     assert built().memory is None
     assert built(user_id=None, said=None).memory is None
@@ -66,7 +76,8 @@ def test_python_takes_the_same_options():
     [
         ({"service": "alchemy"}, "service: must be one of travel, payment, search, scheduling, email"),
         ({"service": 7}, "service: must be one of"),
-        ({"user_id": 1, "said": "London"}, "said: must be a valid dictionary"),
+        ({"user_id": 1, "said": ["London"]}, "said: must be a valid dictionary"),
+        ({"user_id": 1, "said": " "}, "said: must be parameters, or a message of 1 to 32768 characters"),
         ({"user_id": 1, "defaults": {"to": float("nan")}}, "defaults"),
         ({"service": "travel", "said": {"": 1}}, r"said.travel.name: must be a parameter name"),
         ({"user_id": {}}, "user_id: must be a number, or text"),

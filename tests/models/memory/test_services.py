@@ -6,11 +6,12 @@ import pytest
 
 from symposia.models.errors import InvalidInput
 from symposia.models.memory.parameters import Parameter, ParameterKind
-from symposia.models.memory.services import Service, find_service, register_service, service_names
+from symposia.models.memory.services import Service, find_service, register_service, registered_services
 
 
 def test_documented_services_exist():
-    assert service_names()[:5] == ("travel", "payment", "search", "scheduling", "email")
+    names = [service.name for service in registered_services()]
+    assert names[:5] == ["travel", "payment", "search", "scheduling", "email"]
 
 
 def test_travel_has_the_documented_parameters():

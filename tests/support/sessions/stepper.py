@@ -30,8 +30,9 @@ class Stepper:
     runtime: Runtime
 
     @classmethod
-    def on(cls, redis_url: str, folder: Path) -> Stepper:
-        (folder / "agents.toml").write_text(REGISTRY)
+    def on(cls, redis_url: str, folder: Path, *, tables: str = "") -> Stepper:
+        """`tables`: more of the agents file, in front."""
+        (folder / "agents.toml").write_text(tables + REGISTRY)
         settings = load_settings(redis_url=redis_url, agents_file=folder / "agents.toml", data_dir=folder)
         app = Celery(broker=redis_url, set_as_current=False)
         return cls(Client(settings, app=app), build_runtime(app, settings, redis_url=redis_url))
