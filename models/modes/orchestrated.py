@@ -17,7 +17,7 @@ from ..turns.decision_ledger import DecisionLedger
 from ..turns.frozen import Frozen
 from ..turns.turn import Decision, Expects, TurnResult
 from .decisions import DecisionLog, check_decision
-from .mode import Demo, Mode, all_but, refuse_unless_one_other
+from .mode import Mode, all_but, refuse_unless_one_other
 
 _DEFAULT_STOP: StopCondition = MaxRounds(10)
 
@@ -167,12 +167,4 @@ MODE = Mode(
     has_orchestrator=True,
     judge_title="Orchestrator",
     roles=_roles,
-    demo=Demo(
-        title="The host asks",
-        purpose="Find out what the new library needs most.",
-        replies={"host": (), "ada": (), "ben": (), "cleo": ()},
-        scripted=("host",),
-        roles={"host": "orchestrator"},
-        stop={"max_rounds": 4},
-    ),
 )
