@@ -347,6 +347,8 @@ class TurnResult(Frozen):
     remember: MemoryUpdate | None = None
     #: Why it failed or was skipped; one line, never a secret.
     error: str | None = Field(default=None, max_length=500)
+    #: It repeats recent messages, or is only a courtesy. Left out if not, so that workers of earlier versions read it.
+    repeats: bool = Field(default=False, exclude_if=lambda value: not value)
 
     @property
     def is_silent(self) -> bool:

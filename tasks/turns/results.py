@@ -48,7 +48,12 @@ class MessageBuilder:
     spent: Usage = field(default_factory=Usage)
 
     def result(
-        self, kind: OutcomeKind, outcome: TurnOutcome | None = None, *, error: str | None = None
+        self,
+        kind: OutcomeKind,
+        outcome: TurnOutcome | None = None,
+        *,
+        error: str | None = None,
+        repeats: bool = False,
     ) -> TurnResult:
         """Return the result of this turn for planners and stop conditions."""
         outcome = outcome or TurnOutcome()
@@ -67,6 +72,7 @@ class MessageBuilder:
             marks=self.facts.spec.stop.match_texts(texts, self.planned.participant),
             signs=read_marks(self.facts.spec.protocol, outcome),
             error=error,
+            repeats=repeats,
         )
 
     def build_output(self, result: TurnResult, outcome: TurnOutcome, *, now: datetime) -> TurnOutput:
