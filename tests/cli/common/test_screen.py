@@ -210,4 +210,6 @@ def test_a_turn_that_repeats_messages_is_a_line():
     event = Event(
         event_type="turn.repeats", source="collab", data={"turn_number": 2, "participant_id": "bob"}
     )
-    assert shown(SessionUpdate(event)) == ["   2 Bob    brings nothing new; the turn counts as a pass"]
+    assert shown(SessionUpdate(event), width=90) == [
+        "   2 Bob    brings nothing new; the turn counts as a pass"
+    ]
