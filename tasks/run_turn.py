@@ -31,6 +31,7 @@ from .runtime.runtime import Boundary, Runtime
 from .sentences import read_sentence
 from .turns.admission import Admission, admit_turn
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn, refuse_output
+from .turns.repetition import repeats_recent_messages
 from .turns.results import TurnEnd, find_output_faults
 from .turns.turn import WRITE_GRACE_S, Turn, count_end, turn_timeout_s
 from .views.session_views import decode_planned_turn
@@ -214,7 +215,8 @@ def _speak(runtime: Runtime, turn: Turn) -> TurnEnd:
     if faults := find_output_faults(turn.facts.spec.output, turn.planned, outcome):
         return refuse_output(runtime, turn, outcome, faults)
     kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
-    return commit_turn(runtime, turn, kind, outcome)
+    repeats = repeats_recent_messages(turn.facts, turn.planned, context, outcome)
+    return commit_turn(runtime, turn, kind, outcome, repeats=repeats)
 
 
 def _stop_or_park(

@@ -47,9 +47,6 @@ DEFAULT_FILE = Path("agents.toml")
 #: Threads for sync callables besides one per turn: the number that may hang before others have to wait.
 SPARE_THREADS = 32
 
-#: Agents file of `symposia demo`.
-DEMO_FILE = Path(__file__).with_name("demo.toml")
-
 
 def _no_variable(_name: str) -> str | None:
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Self
 
 from pydantic import JsonValue
@@ -50,6 +50,8 @@ _GUARD_TEXTS = {
     "park": "a person decides",
     "abort": "the session is cancelled",
 }
+
+_REPEATS = "brings nothing new; the turn counts as a pass"
 
 #: Texts of steering events.
 _STEERING_TEXTS = {
@@ -166,10 +168,8 @@ class LiveView:
             return  # of a turn that waits for a sub-session
         elif event_type in _WAIT_TEXTS:
             yield self._question_line(event, _WAIT_TEXTS[event_type])
-        elif event_type == "guard.hit":
-            yield self._guard_line(event)
-        elif event_type == "turn.worker.lost":
-            yield self._lost_worker_line(event)
+        elif event_type in (lines := self._lines_by_type()):
+            yield lines[event_type](event)
         elif event_type in ("session.created", "session.active") and not self._suspended:
             self._is_draft = event_type == "session.created"
         elif event_type == "session.suspended":
@@ -180,6 +180,14 @@ class LiveView:
             yield Text("     resumed", style="yellow")
         elif event_type in _STEERING_TEXTS:
             yield self._steering_line(event, _STEERING_TEXTS[event_type])
+
+    def _lines_by_type(self) -> Mapping[str, Callable[[Event], Text]]:
+        """Return the functions for events that are one line."""
+        return {
+            "guard.hit": self._guard_line,
+            "turn.repeats": lambda event: self._turn_line(event, _REPEATS),
+            "turn.worker.lost": self._lost_worker_line,
+        }
 
     def _turn_line(self, event: Event, text: str) -> Text:
         """Return a line about the turn that an event of the journal names."""

@@ -3,7 +3,7 @@
 A program adds a mode of its own with `add_mode`.
 """
 
-from .mode import Demo, Mode
+from .mode import Mode
 from .registry import (
     add_mode,
     check_mode_options,
@@ -16,7 +16,6 @@ from .registry import (
 )
 
 __all__ = [
-    "Demo",
     "Mode",
     "add_mode",
     "check_mode_options",

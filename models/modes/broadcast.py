@@ -22,7 +22,7 @@ from ..sessions.plan import ParticipantRoles, Plan, PlannedTurn, SessionView, St
 from ..sessions.stop_conditions import MaxRounds, StopCondition
 from ..turns.frozen import Frozen
 from ..turns.turn import OutcomeKind
-from .mode import Demo, Mode, all_but
+from .mode import Mode, all_but
 from .positions import broadcast_position
 from .texts.broadcast import TEXTS
 
@@ -161,14 +161,4 @@ MODE = Mode(
     judge_title="Aggregator",
     roles=_roles,
     check=_check,
-    demo=Demo(
-        title="One question to all",
-        purpose="Which single book belongs in every library?",
-        replies={
-            "ada": ("The one that its last reader could not put down.",),
-            "ben": ("A blank one, and a pencil on a string.",),
-            "cleo": ("Then put them side by side: one to end the day with, one to begin.",),
-        },
-        options={"aggregator": "cleo"},
-    ),
 )

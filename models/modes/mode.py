@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ..protocol.collab import Collab, Participant
 from ..sessions.options import ModeOptions
@@ -59,25 +58,6 @@ def _no_board(_view: SessionView, _reason_code: str) -> tuple[BoardEntry, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Demo:
-    """The session of `symposia demo` in a mode; its agents are in `agents/registry/demo.toml`."""
-
-    title: str
-    purpose: str
-    #: Scripted replies by participant; empty: the default lines of the agent.
-    replies: Mapping[str, Sequence[Any]]
-    #: Participants that follow a script even if the others use the local model.
-    scripted: Sequence[str] = ()
-    #: Roles by participant, in addition to the default ones.
-    roles: Mapping[str, str] = field(default_factory=dict)
-    #: Further settings of each agent.
-    binding: Mapping[str, Any] = field(default_factory=dict)
-    stop: Mapping[str, Any] | None = None
-    options: Mapping[str, Any] | None = None
-    messages: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
     """A way in which the participants of a session take turns."""
 
@@ -116,4 +96,3 @@ class Mode:
     board_at_end: Callable[[SessionView, str], tuple[BoardEntry, ...]] = _no_board
     #: Returns the ledger for the open turn of an orchestrator; None: the mode has none.
     ledger: Callable[[SessionView], DecisionLedger] | None = None
-    demo: Demo | None = None

@@ -6,6 +6,7 @@ The orchestrator gets the decision log as a ledger with its turn.
 from __future__ import annotations
 
 import hashlib
+from itertools import takewhile
 
 from pydantic import JsonValue
 
@@ -15,9 +16,9 @@ from ..sessions.plan import FLOOR_SCOPE, Finish, ParticipantRoles, Plan, Planned
 from ..sessions.stop_conditions import MaxRounds, StopCondition
 from ..turns.decision_ledger import DecisionLedger
 from ..turns.frozen import Frozen
-from ..turns.turn import Decision, Expects, TurnResult
-from .decisions import DecisionLog, check_decision
-from .mode import Demo, Mode, all_but, refuse_unless_one_other
+from ..turns.turn import Decision, Expects, OutcomeKind, TurnResult
+from .decisions import LAST_TURNS, DecisionLog, check_decision
+from .mode import Mode, all_but, refuse_unless_one_other
 from .positions import orchestrated_position
 from .texts.common import name
 from .texts.orchestrated import TEXTS
@@ -40,6 +41,19 @@ class _PlannerState(Frozen):
     choice: Decision | None = None
     #: Fingerprint of the previous decision.
     previous: str = ""
+    #: Numbers of the turns since the previous decision that repeat messages.
+    repeats: tuple[int, ...] = ()
+
+    def is_repeating(self, orchestrator: str | None) -> bool:
+        """Return whether the turns since the previous decision brought nothing new, and some of them repeat messages.
+
+        A new plan, which follows such turns without others in between, has not brought anything yet either.
+        """
+        before = reversed(self.ledger.turns[:-1])  # the last one is the new decision
+        turns = list(takewhile(lambda turn: turn.participant != orchestrator, before))
+        return bool(self.repeats) and all(
+            turn.number in self.repeats or turn.outcome != OutcomeKind.MESSAGE for turn in turns
+        )
 
 
 def ledger_of_turn(view: SessionView) -> DecisionLedger:
@@ -52,7 +66,8 @@ def plan(view: SessionView) -> Plan:
     if view.open:
         return Wait()
     state = _PlannerState.model_validate(view.state)
-    state = state.model_copy(update={"ledger": state.ledger.add_turns(view)})
+    repeats = (*state.repeats, *(result.number for result in view.results if result.repeats))[-LAST_TURNS:]
+    state = state.model_copy(update={"ledger": state.ledger.add_turns(view), "repeats": repeats})
     if state.asked:
         return _judge(view, state)
     if state.choice and state.choice.next:
@@ -77,7 +92,7 @@ def _judge(view: SessionView, state: _PlannerState) -> Plan:
     if decision and decision.satisfied:
         return Finish(reason="satisfied", detail=decision.reason or f"{view.orchestrator} is satisfied")
     choice, fault = check_decision(decision, view.roster, view.orchestrator)
-    state = state.model_copy(update={"ledger": _count_stalls(state, decision, choice, fault)})
+    state = state.model_copy(update={"ledger": _count_stalls(view, state, decision, choice, fault)})
     if state.ledger.stalls > view.options.max_stalls:
         if state.ledger.replans < view.options.max_replans:
             return _ask(view, state.model_copy(update={"ledger": state.ledger.request_new_plan()}))
@@ -89,14 +104,16 @@ def _judge(view: SessionView, state: _PlannerState) -> Plan:
 
 
 def _count_stalls(
-    state: _PlannerState, decision: Decision | None, choice: Decision, fault: str
+    view: SessionView, state: _PlannerState, decision: Decision | None, choice: Decision, fault: str
 ) -> DecisionLog:
     """Return the log with its stalls counted.
 
-    No progress counts as one stall, and so do the same instructions to the same speakers.
+    No progress counts as one stall, and so do the same instructions to the same speakers, and turns that brought
+    nothing new.
     """
     ledger = state.ledger
-    repeats = not fault and bool(state.previous) and _fingerprint(choice) == state.previous
+    repeats = bool(state.previous) and _fingerprint(choice) == state.previous
+    repeats = not fault and (repeats or state.is_repeating(view.orchestrator))
     if decision and (repeats or not decision.progress):
         return ledger.model_copy(update={"stalls": ledger.stalls + 1})
     return ledger if fault else ledger.model_copy(update={"stalls": 0, "replans": 0})
@@ -128,7 +145,7 @@ def _record_decision(
 ) -> _PlannerState:
     ledger = state.ledger.add_decision(choice, round_number=view.totals.rounds + 1, note=note)
     ledger = ledger.model_copy(update={"invalid": 0, "fault": "", "hand_offs": ()})
-    return state.model_copy(update={"ledger": ledger, "previous": _fingerprint(choice)})
+    return state.model_copy(update={"ledger": ledger, "previous": _fingerprint(choice), "repeats": ()})
 
 
 def _carry_out(view: SessionView, state: _PlannerState, choice: Decision) -> Step:
@@ -172,12 +189,4 @@ MODE = Mode(
     has_orchestrator=True,
     judge_title="Orchestrator",
     roles=_roles,
-    demo=Demo(
-        title="The host asks",
-        purpose="Find out what the new library needs most.",
-        replies={"host": (), "ada": (), "ben": (), "cleo": ()},
-        scripted=("host",),
-        roles={"host": "orchestrator"},
-        stop={"max_rounds": 4},
-    ),
 )

@@ -18,7 +18,7 @@ from ..sessions.plan import Finish, ParticipantRoles, Plan, PlannedTurn, Session
 from ..sessions.stop_conditions import MaxRounds, StopCondition
 from ..turns.frozen import Frozen
 from ..turns.turn import Expects, TurnResult
-from .mode import Demo, Mode, equal_roles, refuse_unless_one_other
+from .mode import Mode, equal_roles, refuse_unless_one_other
 from .positions import pair_position
 from .texts.pair import TEXTS
 
@@ -91,17 +91,4 @@ MODE = Mode(
     one_turn_each=True,
     has_navigator=True,
     roles=_roles,
-    demo=Demo(
-        title="A line above the door",
-        purpose="Write one line that stands above the library's door.",
-        replies={
-            "cleo": (
-                "Every reader is welcome here, at every hour of the day, and nobody is ever asked why they came.",
-                "Come in. Nobody asks why.",
-            ),
-            "reviewer": (),
-        },
-        scripted=("reviewer",),
-        stop={"max_rounds": 3},
-    ),
 )

@@ -14,7 +14,7 @@ from ..sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
 from ..sessions.stop_conditions import MaxRounds, StopCondition
 from ..turns.frozen import Frozen
 from ..turns.turn import TurnResult
-from .mode import Demo, Mode, refuse_unless_one_other
+from .mode import Mode, refuse_unless_one_other
 from .texts.round_robin import TEXTS
 
 _DEFAULT_STOP: StopCondition = MaxRounds(3)
@@ -86,22 +86,4 @@ MODE = Mode(
     default_stop=_DEFAULT_STOP,
     refuses=refuse_hand_off,
     one_turn_each=True,
-    demo=Demo(
-        title="A light in the library",
-        purpose="Continue the story with one new sentence.",
-        replies={
-            "ada": (
-                "A boy sat between the shelves and read by the exit sign.",
-                "I gave him a lamp and a card.",
-            ),
-            "ben": ("He had come in through the skylight.", "Since then the skylight is never locked."),
-            "cleo": (
-                "The books leaned closer, to hear how they end.",
-                "And every night one more window is bright.",
-            ),
-        },
-        binding={"temperature": 1.0},
-        stop={"max_rounds": 2},
-        messages=("One night, a light went on in the closed library.",),
-    ),
 )

@@ -25,7 +25,7 @@ from ..turns.items import NewItem
 from ..turns.turn import OutcomeKind
 from .board import Board
 from .board_state import BoardItem, BoardState
-from .mode import Demo, Mode, equal_roles
+from .mode import Mode, equal_roles
 from .positions import swarm_position
 from .texts.swarm import TEXTS
 
@@ -184,25 +184,4 @@ MODE = Mode(
     board_at_end=board_at_end,
     has_board=True,
     roles=_roles,
-    demo=Demo(
-        title="Opening day",
-        purpose="Get the library ready for its opening.",
-        replies={
-            "ada": ("{item}: done, and the cat is on the list.",),
-            "ben": (
-                {
-                    "say": "{item}: done, around a courtyard.",
-                    "items": [{"text": "Name the courtyard", "role": "poet"}],
-                },
-            ),
-            "cleo": ("{item}: done, without a rhyme.",),
-        },
-        options={
-            "items": [
-                {"text": "Draw the ground floor", "role": "architect"},
-                {"text": "Choose the first books", "role": "librarian"},
-                {"text": "Invite the neighbours"},
-            ]
-        },
-    ),
 )

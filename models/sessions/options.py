@@ -125,9 +125,20 @@ def _advance(path: dict[int, Iterator[int]], finished: set[int]) -> int | None:
     return None
 
 
+class Repetition(StrEnum):
+    """Effect of turns that bring nothing new."""
+
+    #: They count as passes, and in an orchestrated session as decisions without progress.
+    STOP = "stop"
+    IGNORE = "ignore"
+
+
 class ModeOptions(Frozen):
     """Options of the five modes; a mode reads only its own."""
 
+    #: all modes: effect of turns that repeat recent messages or are only courtesies. Left out if it is the default, for
+    #: digests of earlier versions.
+    repetition: Repetition = Field(default=Repetition.STOP, exclude_if=lambda value: value is Repetition.STOP)
     #: orchestrated: participant id of the orchestrator, if the roles do not name one.
     orchestrator: str | None = None
     #: orchestrated: decisions without progress before a new plan is asked for.

@@ -36,6 +36,8 @@ from ..turns.frozen import Frozen
 from ..turns.turn import RemainingBudget, TurnResult
 from .plan import Totals
 
+#: Minimum number of turns that repeat messages, before they end a session.
+_MIN_REPEATS = 3
 _CLOSED = ConfigDict(extra="forbid")
 _Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
 _Amount = Annotated[float, Field(strict=True, ge=1e-6, le=1e9, allow_inf_nan=False)]
@@ -61,6 +63,8 @@ class _ConditionState(Frozen):
     #: Participants who had a turn since the last message.
     silent: tuple[str, ...] = ()
     all_silent: bool = False
+    #: Numbers of the newest turns since the last message that brought something new, of those that repeat messages.
+    repeats: tuple[int, ...] = ()
     #: The ledger, if a `Converged` leaf needs it.
     ledger: Ledger | None = None
     #: Progress of the session's output; the conditions do not use it.
@@ -129,16 +133,20 @@ class Condition:
     ) -> dict[str, JsonValue]:
         """Return the state after these closed turns, as JSON data. Observing them twice changes nothing."""
         memory = _ConditionState.model_validate(state)
-        silent, all_silent = memory.silent, memory.all_silent
+        silent, all_silent, repeats = memory.silent, memory.all_silent, memory.repeats
         for result in results:
-            silent = tuple(dict.fromkeys((*silent, result.participant))) if result.is_silent else ()
-            all_silent = len(silent) >= roster_size
+            is_idle = result.is_silent or result.repeats
+            silent = tuple(dict.fromkeys((*silent, result.participant))) if is_idle else ()
+            numbers = {*repeats, result.number} if result.repeats else {*repeats}
+            repeats = tuple(sorted(numbers))[-_MIN_REPEATS:] if is_idle else ()
+            all_silent = len(silent) >= roster_size and len(repeats) in (0, _MIN_REPEATS)
         seen = {*memory.seen, *(mark for result in results for mark in result.marks)}
         ledger = self._update_ledger(memory.ledger, results)
         after = _ConditionState(
             seen=tuple(sorted(seen)),
             silent=silent,
             all_silent=all_silent,
+            repeats=repeats,
             ledger=ledger,
             output=memory.output,
         )
@@ -302,15 +310,20 @@ class TextSeen(Condition):
 
 @dataclass(frozen=True, config=_CLOSED)
 class RoundOfPasses(Condition):
-    """Stop when all participants passed: every one had a turn since the last message."""
+    """Stop when all participants passed: every one had a turn since the last message that brought something new."""
 
     key: ClassVar[str] = "round_of_passes"
 
     kind: Literal["round_of_passes"] = field(default="round_of_passes", kw_only=True, repr=False)
 
     def evaluate(self, facts: _Evaluation) -> StopReason | None:
-        return (
-            StopReason(code=self.kind, detail="every participant passed") if facts.memory.all_silent else None
+        if not facts.memory.all_silent:
+            return None
+        if not facts.memory.repeats:
+            return StopReason(code=self.kind, detail="every participant passed")
+        turns = ", ".join(map(str, facts.memory.repeats))
+        return StopReason(
+            code="repetition", detail=f"the participants repeat themselves, last in turns {turns}"
         )
 
 

@@ -380,6 +380,8 @@ class TurnResult(Frozen):
     notes: tuple[Note, ...] = Field(default=(), exclude_if=lambda texts: not texts)
     #: Why it failed or was skipped; one line, never a secret.
     error: str | None = Field(default=None, max_length=500)
+    #: It repeats recent messages, or is only a courtesy. Left out if not, so that workers of earlier versions read it.
+    repeats: bool = Field(default=False, exclude_if=lambda value: not value)
 
     @property
     def is_silent(self) -> bool:

@@ -48,11 +48,13 @@ def commit_turn(
     *,
     error: str | None = None,
     notes: tuple[JournalNote, ...] = (),
+    repeats: bool = False,
 ) -> TurnEnd:
-    """Write a turn, together with the next step if that is certain."""
+    """Write a turn, together with the next step if that is certain; `repeats`: it brings nothing new."""
     outcome = outcome or TurnOutcome()
     builder = turn.message_builder()
-    result = builder.result(kind, outcome, error=error)
+    result = builder.result(kind, outcome, error=error, repeats=repeats)
+    notes = (*notes, _repetition_note(turn)) if repeats else notes
     if turn.recall is not None:
         result, dropped = runtime.ports.memory.add_statements(turn.recall, result, outcome)
         notes = (*notes, *dropped)
@@ -89,6 +91,11 @@ def _with_notes(turn: Turn, result: TurnResult, outcome: TurnOutcome) -> TurnRes
         )
         return result
     return result.model_copy(update={"notes": outcome.notes})
+
+
+def _repetition_note(turn: Turn) -> JournalNote:
+    data: dict[str, JsonValue] = {"turn_number": turn.number, "participant_id": turn.planned.participant}
+    return JournalNote("turn.repeats", data)
 
 
 def _plan_ahead(runtime: Runtime, turn: Turn, result: TurnResult) -> PlanWrite | None:

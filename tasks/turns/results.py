@@ -56,7 +56,12 @@ class MessageBuilder:
     spent: Usage = field(default_factory=Usage)
 
     def result(
-        self, kind: OutcomeKind, outcome: TurnOutcome | None = None, *, error: str | None = None
+        self,
+        kind: OutcomeKind,
+        outcome: TurnOutcome | None = None,
+        *,
+        error: str | None = None,
+        repeats: bool = False,
     ) -> TurnResult:
         """Return the result of this turn for planners and stop conditions."""
         outcome = outcome or TurnOutcome()
@@ -75,6 +80,7 @@ class MessageBuilder:
             marks=self.facts.spec.stop.match_texts(texts, self.planned.participant),
             signs=read_marks(self.facts.spec.protocol, outcome),
             error=error,
+            repeats=repeats,
         )
 
     def build_output(self, result: TurnResult, outcome: TurnOutcome, *, now: datetime) -> TurnOutput:

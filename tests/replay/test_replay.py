@@ -115,7 +115,7 @@ def test_cut_dialog_is_replayed(make_installation, model, agents, summary):
         registry.replace("structured = false", f"structured = false\nsummary = {summary}")
     )
     model.answers(completion("Words that take a lot of room in the window of the model. " * 2))
-    job = installation.submit("round_robin", PAIR, stop=MaxTurns(6))
+    job = installation.submit("round_robin", PAIR, stop=MaxTurns(6), options=ModeOptions(repetition="ignore"))
     installation.work()
     asked = len(model.asked)
     assert (asked > 6) == (summary == "true")

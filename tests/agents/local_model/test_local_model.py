@@ -23,9 +23,11 @@ from symposia.agents.local_model.server import (
     pid_file_of,
     recorded_local_model,
 )
-from symposia.agents.registry.registry import DEMO_FILE, Registry
+from symposia.agents.registry.registry import Registry
 from symposia.models.errors import LocalModelError
 from symposia.models.sessions.options import AgentBinding
+from symposia.workers.local.demo import LOCAL
+from symposia.workers.local.demo.sessions import write_agents_file
 
 #: One server is enough for two cores.
 on_one_worker = pytest.mark.xdist_group("local-model")
@@ -35,9 +37,10 @@ pytestmark = [pytest.mark.real_models, pytest.mark.timeout(240)]
 
 
 @on_one_worker
-@pytest.mark.parametrize("name", ["ada", "local"])
-def test_local_model_answers_through_the_registry(local_model, runner, turn, message, name):
-    registry = Registry.load(DEMO_FILE, local_model=lambda: local_model.url)
+@pytest.mark.parametrize("name", ["live", "local"])
+def test_local_model_answers_through_the_registry(local_model, runner, turn, message, name, tmp_path):
+    write_agents_file(tmp_path / "demo.toml", LOCAL)
+    registry = Registry.load(tmp_path / "demo.toml", local_model=lambda: local_model.url)
     context = turn(messages=[message("bob", "A library needs light.")], turn_number=4)
     outcome = runner.run(
         registry.get_agent(AgentBinding(agent=name, max_tokens=12)), context, timeout_s=patient(100)

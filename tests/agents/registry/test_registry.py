@@ -12,7 +12,7 @@ from scaling import patient
 from symposia.agents.kinds.python import PythonAgent
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.registry.built_in import BUILT_IN
-from symposia.agents.registry.registry import DEMO_FILE, Registry
+from symposia.agents.registry.registry import Registry
 from symposia.models.errors import AgentFailed, InvalidInput, RegistryError, UnknownAgent
 from symposia.models.sessions.options import AgentBinding
 from symposia.models.turns.turn import TurnOutcome
@@ -175,14 +175,6 @@ def test_unimportable_code_fails_the_agent(load):
     with pytest.raises(AgentFailed, match="nowhere:f: ModuleNotFoundError") as error:
         registry.get_agent(bound("lost"))
     assert not error.value.retryable
-
-
-def test_the_agents_of_the_demo_are_in_order():
-    registry = Registry.load(DEMO_FILE)
-    assert registry.check() == []
-    for name in registry.names():
-        if name != "session":  # it needs the document of a session
-            registry.get_agent(bound(name))
 
 
 def test_loading_a_registry_imports_no_agent_code(agents, tmp_path):

@@ -204,3 +204,12 @@ def test_hit_of_a_guard_is_a_line():
     assert shown(SessionUpdate(hit), width=90) == [
         "   2 Bob    guard short (after): must be short; asked again",
     ]
+
+
+def test_a_turn_that_repeats_messages_is_a_line():
+    event = Event(
+        event_type="turn.repeats", source="collab", data={"turn_number": 2, "participant_id": "bob"}
+    )
+    assert shown(SessionUpdate(event), width=90) == [
+        "   2 Bob    brings nothing new; the turn counts as a pass"
+    ]

@@ -13,7 +13,7 @@ from servers.model_stub import StubModel, completion
 from sessions.inline_installation import InlineInstallation
 from symposia.cli.app import build_app
 from symposia.cli.sessions.progress import expected_turns
-from symposia.models.modes import Demo, Mode, add_mode, modes, registry
+from symposia.models.modes import Mode, add_mode, modes, registry
 from symposia.models.modes.texts.common import ModeTexts
 from symposia.models.protocol import collab
 from symposia.models.protocol.collab import Collab, CollabMode
@@ -56,7 +56,6 @@ BACKWARDS = Mode(
     plan=_plan,
     default_stop=MaxRounds(2),
     one_turn_each=True,
-    demo=Demo(title="Backwards", purpose="Count down.", replies={"ada": ("one",), "ben": ("two",)}),
 )
 
 
@@ -109,9 +108,8 @@ def test_command_line_knows_the_added_mode(installation_and_stub):
     assert expected_turns(job.collab(), job._facts.spec) == 4
 
 
-def test_demo_has_a_session_of_the_added_mode(mode):
-    (session,) = demo_sessions("scripted", "backwards")
-    assert [p.participant_id for p in session.collab.participants] == ["ada", "ben"]
+def test_demo_leaves_the_added_mode_out(mode):
+    assert "backwards" not in [session.collab.mode for session in demo_sessions()]
 
 
 def test_used_mode_name_is_refused(mode):

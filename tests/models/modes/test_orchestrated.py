@@ -179,6 +179,39 @@ def test_no_progress_beyond_the_limit_ends_as_stalled():
     assert (team.finish.reason, team.finish.detail) == ("stalled", "nobody knows")
 
 
+@pytest.mark.parametrize(
+    ("turns", "stalls"),
+    [
+        ([True, True], True),
+        ([True, OutcomeKind.PASSED], True),
+        ([True, False], False),
+        ([False, True], False),
+        ([OutcomeKind.PASSED, OutcomeKind.PASSED], False),
+    ],
+)
+def test_turns_that_repeat_messages_are_a_stall(turns, stalls):
+    team = session()
+    team.decide("coder", "tester")
+    for how in turns:
+        team.turn_out(how) if isinstance(how, OutcomeKind) else team.say(repeats=how)
+    team.decide("writer")
+    team.say()
+    assert ("Decisions without progress in a row: 1 of 3." in team.next.instruction) == stalls
+    team.decide("writer", instruction="go on")
+    team.say()
+    assert "Decisions without progress" not in team.next.instruction
+
+
+def test_members_that_only_repeat_end_as_stalled():
+    team = session(max_stalls=1, stop=MaxTurns(100))
+    for number in range(9):
+        if team.finish is None:
+            team.decide("coder", instruction=f"try {number}")
+        if team.finish is None and team.next.participant == "coder":
+            team.say(repeats=True)
+    assert team.finish.reason == "stalled"
+
+
 def test_progress_resets_the_count_of_stalls():
     team = session(max_stalls=1, stop=MaxTurns(100))
     for _ in range(4):

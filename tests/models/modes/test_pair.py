@@ -66,6 +66,16 @@ def test_pair_that_only_passes_ends():
     assert pair.finish.reason == "round_of_passes"
 
 
+def test_pair_that_repeats_itself_ends_unapproved():
+    pair = session()
+    pair.say()
+    pair.decide()
+    pair.say(repeats=True)
+    pair.say(decision=Decision(), repeats=True)
+    pair.say(repeats=True)
+    assert pair.finish.reason == "repetition"
+
+
 def test_turn_limit_applies_during_a_revision():
     pair = session(stop=MaxTurns(3))
     assert pair.run().reason == "max_turns"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -130,6 +132,47 @@ def test_round_of_passes_needs_everyone():
     ]:
         state = passes.observe(state, [result(who, kind)], roster_size=2)
         assert bool(passes.reason(state, Totals())) == met
+
+
+def observed(turns: str, state=None):
+    """The state after turns of `a` and `b`: in capitals they repeat messages, after a dot they pass."""
+    passed, results = OutcomeKind.PASSED, []
+    for number, (mark, who) in enumerate(re.findall(r"(\.?)(\w)", turns), 1):
+        fields = {"kind": passed} if mark else {"repeats": who.isupper()}
+        results.append(result(who.lower(), **fields).model_copy(update={"number": number}))
+    return RoundOfPasses().observe(state or {}, results, roster_size=2)
+
+
+@pytest.mark.parametrize(
+    ("turns", "reason"),
+    [
+        ("abAB", None),
+        ("abABA", ("repetition", "the participants repeat themselves, last in turns 3, 4, 5")),
+        ("abABAB", ("repetition", "the participants repeat themselves, last in turns 4, 5, 6")),
+        ("aAAA", None),
+        ("aAAAB", ("repetition", "the participants repeat themselves, last in turns 3, 4, 5")),
+        ("abABbAB", None),
+        ("ab.aB", None),
+        ("ab.aB.aB.a", None),
+        ("ab.aB.aB.aB", ("repetition", "the participants repeat themselves, last in turns 4, 6, 8")),
+        ("ab.a.b", ("round_of_passes", "every participant passed")),
+        ("abABb.a.b", ("round_of_passes", "every participant passed")),
+    ],
+)
+def test_repetition_of_all_ends_like_a_round_of_passes(turns, reason):
+    met = RoundOfPasses().reason(observed(turns), Totals())
+    assert (met and (met.code, met.detail)) == reason
+
+
+@given(st.lists(st.sampled_from(["a", "b", "A", "B", ".a", ".b"]), max_size=20))
+def test_nothing_but_repetitions_and_passes_of_all_ends_a_session(turns):
+    tail = list(itertools.takewhile(lambda turn: turn not in ("a", "b"), reversed(turns)))
+    repeats = sum(turn.isupper() for turn in tail)
+    is_met = {turn.strip(".").lower() for turn in tail} == {"a", "b"} and (repeats == 0 or repeats >= 3)
+    state = observed("".join(turns))
+    assert (RoundOfPasses().reason(state, Totals()) is not None) == is_met
+    assert observed("".join(turns), state) == state
+    assert repeats or "repeats" not in state
 
 
 @pytest.mark.parametrize(
