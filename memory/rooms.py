@@ -23,6 +23,7 @@ from pydantic import JsonValue
 from ..models.errors import InvalidInput
 from ..models.memory.forms import service_forms
 from ..models.memory.learned import Learned
+from ..models.memory.masking import mask
 from ..models.memory.parameters import to_compact_json
 from ..models.memory.recall import MemoryView, RecallContext, day_of, recall, view_without_service
 from ..models.memory.services import Service, find_service, registered_services
@@ -254,7 +255,7 @@ class DialogMemory(MemoryManagement):
         view = self._view_of(look, current, defaults).changed(forms=service_forms(offered), today=today)
         checked = read_in_program(given, view, today=today)
         if checked.faults and not checked.unclear:
-            raise InvalidInput("parameters", given, checked.faults[0])
+            raise InvalidInput("parameters", mask("message", given), checked.faults[0])
         learned = checked.learned or Learned()
         named = learned.service or (None if checked.unclear else current)
         return _Stated(named, learned.parameters, learned, checked.unclear)

@@ -16,6 +16,7 @@ from redis import Redis
 from ..models.errors import InvalidInput
 from ..models.memory.checking import CheckedLearned, check_learned
 from ..models.memory.learned import Learned
+from ..models.memory.masking import mask
 from ..models.memory.recall import MemoryView
 from ..models.memory.sentences import ModelParser, Sentence, read_parsed, registered_parser
 from ..state.redis.keys import parsed_key
@@ -57,9 +58,9 @@ def read_in_program(text: str, view: MemoryView, *, today: date) -> CheckedLearn
     Raises:
         InvalidInput: There is no parser, it is an agent, or it returned something else than parameters.
     """
-    parser = registered_parser()
+    parser, shown = registered_parser(), mask("message", text)
     if parser is None:
-        raise InvalidInput("parameters", text, "no parser is registered here: call register_parser")
+        raise InvalidInput("parameters", shown, "no parser is registered here: call register_parser")
     if isinstance(parser, ModelParser):
         raise InvalidInput(
             "parameters", text, "an agent reads sentences in sessions only: use `said` of submit"

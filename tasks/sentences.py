@@ -18,6 +18,7 @@ from ..agents.kinds.parser import ParserAgent
 from ..models.errors import AgentError, InvalidInput, LeaseLost
 from ..models.memory.checking import check_learned, memory_note, merge_learned
 from ..models.memory.learned import Learned, read_remarks
+from ..models.memory.masking import mask
 from ..models.memory.recall import MemoryView, RecalledMemory, day_of
 from ..models.memory.sentences import (
     ModelParser,
@@ -57,15 +58,19 @@ def read_sentence(runtime: Runtime, turn: Turn) -> Turn:
     try:
         parser = runtime.agents.registry.parser
         if parser is None:
-            raise InvalidInput("said", recalled.sentence, _NO_PARSER)
+            return _not_read(turn, recalled, _NO_PARSER)
         learned, faults = _parse(runtime, turn, recalled, parser)
     except LeaseLost:
         raise
     except (AgentError, InvalidInput) as error:
-        fault = f"the user's message was not read: {error}"
-        return replace(turn, recall=replace(recalled, faults=(fault,)))
+        return _not_read(turn, recalled, str(error))
     again = runtime.ports.memory.add_sentence(turn.facts, learned, now_ms=turn.state.now_ms)
     return replace(turn, recall=replace(again or recalled, faults=faults))
+
+
+def _not_read(turn: Turn, recalled: RecalledMemory, why: str) -> Turn:
+    fault = f"the user's message was not read: {mask('message', why)}"
+    return replace(turn, recall=replace(recalled, faults=(fault,)))
 
 
 def _parse(

@@ -119,7 +119,7 @@ def test_wrong_value_goes_back_to_the_parser_once(start, model):
 @pytest.mark.parametrize(
     ("tables", "sentence", "reason"),
     [
-        ("", "Thank you!", "the user's message was not read: said: no parser is registered here"),
+        ("", "Thank you!", "the user's message was not read: no parser is registered here"),
         ('[parser]\ncallable = "stub_agents.sentences:fail"\n', "Thank you!", "cannot read 'Thank you!'"),
         ('[parser]\ncallable = "stub_agents.sentences:absent"\n', "Thank you!", "absent"),
         ('[parser]\nagent = "absent"\n', "Thank you!", "agent: must be a registered agent"),
