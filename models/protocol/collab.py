@@ -81,7 +81,7 @@ class Participant(ProtocolObject):
 
 
 class Collab(ProtocolObject):
-    """A collaboration session. It is immutable; `lifecycle.transition_collab` changes its status."""
+    """A collaboration session. It is immutable; `invariants.transition_collab` changes its status."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset(
         {"meta", "collab_id", "context_id", "status", "created_at"}
@@ -117,7 +117,7 @@ class Collab(ProtocolObject):
     def activated(self) -> Self:
         """Return this collab with every missing `role_id` filled from its `participant_id`.
 
-        `lifecycle.transition_collab` calls it for the status `active`, and changes the status itself.
+        `invariants.transition_collab` calls it for the status `active`, and changes the status itself.
         """
         if all(p.role_id for p in self.participants):
             return self

@@ -312,14 +312,6 @@ class Dialog(ProtocolObject, Rows):
         self.__dict__["messages"] = (*self.messages, message)
 
 
-def group_by_thread(dialogs: Iterable[Dialog]) -> dict[str | None, list[Dialog]]:
-    """Return dialogs by `thread_id` in the given order; None: dialogs without a thread (section 6.1)."""
-    threads: dict[str | None, list[Dialog]] = {}
-    for dialog in dialogs:
-        threads.setdefault(dialog.thread_id, []).append(dialog)
-    return threads
-
-
 def dialog_html(title: str, messages: Iterable[Message], *, status: str) -> str:
     """Return messages as HTML, with a title above and a status below."""
     texts = (

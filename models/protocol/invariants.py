@@ -10,7 +10,7 @@ and `paused` cannot change to `completed`, and `suspended` cannot change to `can
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -20,8 +20,6 @@ from ..text.ids import utcnow
 from . import invariant_checks as of_collab
 from . import invariant_checks as of_trace
 from .collab import Collab, CollabStatus
-from .dialog import Dialog, DialogStatus
-from .events import MapEvent
 
 
 class Scope(StrEnum):
@@ -98,12 +96,6 @@ def check_collab(collab: Collab, *, orchestrator: str | None = None) -> None:
     _raise_first(of_collab.map_orchestrator_required(collab, orchestrator))
 
 
-def check_trace(events: Sequence[MapEvent]) -> list[InvariantViolation]:
-    """Return the violations of the event rules in the events of one or more ended sessions."""
-    checks = (invariant.check for invariant in INVARIANTS.values() if invariant.scope is Scope.TRACE)
-    return [violation for check in checks for violation in check(events)]
-
-
 def _raise_first(violations: Iterator[InvariantViolation]) -> None:
     for violation in violations:
         raise violation
@@ -116,14 +108,6 @@ COLLAB_EDGES: Mapping[CollabStatus, frozenset[CollabStatus]] = {
     CollabStatus.SUSPENDED: frozenset({CollabStatus.ACTIVE}),
     CollabStatus.COMPLETED: frozenset(),
     CollabStatus.CANCELLED: frozenset(),
-}
-
-#: Status -> the statuses that may follow it; a final status has none.
-DIALOG_EDGES: Mapping[DialogStatus, frozenset[DialogStatus]] = {
-    DialogStatus.ACTIVE: frozenset({DialogStatus.PAUSED, DialogStatus.COMPLETED, DialogStatus.CANCELLED}),
-    DialogStatus.PAUSED: frozenset({DialogStatus.ACTIVE, DialogStatus.CANCELLED}),
-    DialogStatus.COMPLETED: frozenset(),
-    DialogStatus.CANCELLED: frozenset(),
 }
 
 
@@ -146,22 +130,3 @@ def transition_collab(
     meta = collab.meta.changed(updated_at=moment, updated_by=by)
     moved = collab.changed(status=target, updated_at=moment, meta=meta)
     return moved.activated() if moved.status is CollabStatus.ACTIVE else moved
-
-
-def transition_dialog(
-    dialog: Dialog, target: DialogStatus, *, at: datetime | None = None, by: str | None = None
-) -> Dialog:
-    """Return a copy of the dialog in status `target`; a final status sets `ended_at`.
-
-    Raises:
-        Locked: `governance.locked` refuses every change.
-        IllegalTransition: The diagram has no such edge.
-    """
-    if dialog.governance and dialog.governance.locked:
-        raise Locked("dialog", dialog.dialog_id)
-    if target not in DIALOG_EDGES[dialog.status]:
-        raise IllegalTransition("dialog", dialog.status, target)
-    moment = at or utcnow()
-    meta = dialog.meta.changed(updated_at=moment, updated_by=by)
-    ended_at = dialog.ended_at if DIALOG_EDGES[target] else moment
-    return dialog.changed(status=target, ended_at=ended_at, meta=meta)

@@ -64,42 +64,6 @@ def read_document(data: Document) -> RepairedDocument[ProtocolObject]:
     return _read(model, document)
 
 
-def read_collab(data: Document) -> RepairedDocument[Collab]:
-    """Return a collab from JSON text or data (mplp-collab.schema.json).
-
-    Raises:
-        InvalidInput: The first field that breaks a rule no repair is known for.
-    """
-    return _read(Collab, _parsed(data, "collab"))
-
-
-def read_dialog(data: Document) -> RepairedDocument[Dialog]:
-    """Return a dialog from JSON text or data (mplp-dialog.schema.json).
-
-    Raises:
-        InvalidInput: The first field that breaks a rule no repair is known for.
-    """
-    return _read(Dialog, _parsed(data, "dialog"))
-
-
-def read_message(data: Document) -> RepairedDocument[Message]:
-    """Return one message of a dialog from JSON text or data.
-
-    Raises:
-        InvalidInput: The first field that breaks a rule no repair is known for.
-    """
-    return _read(Message, _parsed(data, "message"))
-
-
-def read_map_event(data: Document) -> RepairedDocument[MapEvent]:
-    """Return a MAP event from JSON text or data (mplp-map-event.schema.json). Its payload is never repaired.
-
-    Raises:
-        InvalidInput: The first field that breaks a rule no repair is known for.
-    """
-    return _read(MapEvent, _parsed(data, "event"))
-
-
 def _parsed(data: object, kind: str) -> dict[str, Any]:
     document = deepcopy(data)
     if isinstance(data, str | bytes):

@@ -183,11 +183,6 @@ class SessionState:
         return self._int("edition")
 
     @property
-    def awaits_round(self) -> bool:
-        """Whether the roster changes when the next round begins."""
-        return self._fields["awaited"] == "1"
-
-    @property
     def reason(self) -> str | None:
         """Reason of its end; None: it has not ended."""
         return self._fields["reason"]

@@ -14,7 +14,7 @@ from documents.hammer import JSON, TEXTS, as_json, depths, garbled, hammer, near
 from symposia.agents.registry.registry import Registry
 from symposia.jobs.session_file import SessionFile
 from symposia.models.modes import effective_stop, mode_of
-from symposia.models.protocol.reading import read_collab, read_dialog, read_map_event, read_message
+from symposia.models.protocol.reading import read_document
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.sessions.stop_syntax import read_stop
 from symposia.models.sessions.submission import Submission
@@ -58,12 +58,7 @@ EVENT = {
     "payload": {"role_id": ID, "turn_number": 1, "token_id": ID},
     "target_roles": ["a"],
 }
-READERS = {
-    "collab": (read_collab, COLLAB),
-    "dialog": (read_dialog, DIALOG),
-    "message": (read_message, MESSAGE),
-    "event": (read_map_event, EVENT),
-}
+DOCUMENTS = {"collab": COLLAB, "dialog": DIALOG, "message": MESSAGE, "event": EVENT}
 
 SESSION: dict[str, Any] = {
     "title": "t",
@@ -111,18 +106,18 @@ def admitted(submission: Submission) -> None:
 
 
 @depths
-@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("kind", DOCUMENTS)
 def test_fuzzed_protocol_documents_as_data(kind: str, examples: int) -> None:
-    read, valid = READERS[kind]
-    hammer(nearly(valid), lambda document: read(document).value.to_wire(), examples=examples)
+    hammer(
+        nearly(DOCUMENTS[kind]), lambda document: read_document(document).value.to_wire(), examples=examples
+    )
 
 
 @depths
-@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("kind", DOCUMENTS)
 def test_fuzzed_protocol_documents_as_text(kind: str, examples: int) -> None:
-    read, valid = READERS[kind]
-    texts = garbled(as_json(nearly(valid))) | st.binary(max_size=200)
-    hammer(texts, lambda text: read(text).value.to_json(), examples=examples)
+    texts = garbled(as_json(nearly(DOCUMENTS[kind]))) | st.binary(max_size=200)
+    hammer(texts, lambda text: read_document(text).value.to_json(), examples=examples)
 
 
 @depths

@@ -46,6 +46,16 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy_sources(tmp_path_factory.mktemp("source") / "symposia")
 
 
+@pytest.fixture(scope="module")
+def built_source(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_sdist(source, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(source, tmp_path_factory.mktemp("wheel"))
+
+
 def smoke(python: Path) -> None:
     """What an installation with the extra `cli` does at least."""
     environment = {**os.environ, "PYTHONPATH": "", "SYMPOSIA_DATA_DIR": str(python.parents[1] / "data")}
@@ -68,29 +78,24 @@ def smoke(python: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_source_distribution_installs_and_runs(source: Path, tmp_path: Path) -> None:
+def test_source_distribution_installs_and_runs(built_source: Path, tmp_path: Path) -> None:
     """pip builds it in isolation: the build requirements are complete."""
-    built = build_sdist(source, tmp_path)
-    smoke(install(f"{built}[cli]", python=Path(sys.executable), folder=tmp_path / "environment"))
+    smoke(install(f"{built_source}[cli]", python=Path(sys.executable), folder=tmp_path / "environment"))
 
 
 @pytest.mark.long
-def test_source_distribution_has_all_of_the_wheel(source: Path, tmp_path: Path) -> None:
-    built = build_sdist(source, tmp_path)
-    with tarfile.open(built) as archive:
+def test_source_distribution_has_all_of_the_wheel(built_source: Path, wheel: Path, tmp_path: Path) -> None:
+    with tarfile.open(built_source) as archive:
         archive.extractall(tmp_path, filter="data")
-    names = []
-    for number, it in enumerate((source, tmp_path / built.name.removesuffix(".tar.gz"))):
-        (target := tmp_path / str(number)).mkdir()
-        with zipfile.ZipFile(build_wheel(it, target)) as wheel:
-            names.append(sorted(wheel.namelist()))
-    assert names[0] == names[1]
+    (target := tmp_path / "wheel").mkdir()
+    again = build_wheel(tmp_path / built_source.name.removesuffix(".tar.gz"), target)
+    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(again) as second:
+        assert sorted(first.namelist()) == sorted(second.namelist())
 
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("version", VERSIONS)
-def test_wheel_runs_a_session(version: str, source: Path, tmp_path: Path) -> None:
+def test_wheel_runs_a_session(version: str, wheel: Path, tmp_path: Path) -> None:
     python = find_python(version) or pytest.skip(f"needs Python {version}")
-    built = build_wheel(source, tmp_path)
-    smoke(install(f"{built}[cli]", python=python, folder=tmp_path / "environment"))
+    smoke(install(f"{wheel}[cli]", python=python, folder=tmp_path / "environment"))

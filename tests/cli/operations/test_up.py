@@ -38,31 +38,20 @@ def named(terminal: Terminal, word: str):
 
 @pytest.mark.long
 def test_up_runs_sessions_and_ctrl_c_stops_everything(bare: Terminal, up: Running, pair_file):
+    up.until("up       | ready")
     said = bare.call("run", pair_file)
     assert (said.code, said.err) == (0, "")
     assert len(bare.processes()) == 4
     ended = up.interrupt().ended()
     assert ended.code == 0
     assert "up       | server at redis://:***@127.0.0.1:" in ended.out
+    assert ended.out.count("up       | ready") == 1
     assert "up       | stopping after the turns in flight" in ended.out
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_other_signals_stop_up(bare: Terminal, up: Running, number):
-    up.process.send_signal(number)
-    assert up.ended().code == 0
 
 
 @pytest.mark.long
 def test_no_process_survives_a_killed_up(bare: Terminal, up: Running):
     up.process.kill()
-
-
-@pytest.mark.long
-def test_up_prints_ready_once_its_workers_are(bare: Terminal, up: Running):
-    up.until("up       | ready")
-    assert up.interrupt().ended().out.count("up       | ready") == 1
 
 
 def test_port_of_flower_in_use_is_one_line(bare: Terminal):
@@ -81,38 +70,32 @@ def test_a_second_up_is_reported(bare: Terminal, up: Running):
     second = bare.start("up", "--no-flower", "--no-local-model", "--no-beat")
     second.until(f"worker1@{socket.gethostname()} may run already: if another `symposia up` runs")
     second.interrupt().ended()
-    up.interrupt().ended()
+    up.process.send_signal(signal.SIGTERM)
+    assert up.ended().code == 0
+
+
+def state_of_beat(terminal: Terminal) -> str:
+    findings = terminal.call("doctor", "--json").json()["findings"]
+    return next(it["text"] for it in findings if it["subject"] == "beat")
 
 
 @pytest.mark.long
 def test_dead_processes_are_restarted(bare: Terminal, up: Running, pair_file):
+    until(lambda: state_of_beat(bare).startswith("1 running"), timeout_s=40, what="the beat is heard of")
     for victim, told in (
+        ("--pidfile=", "beat: was ended"),
         ("--hostname=worker1", "worker1: was ended"),
         ("valkey-server", "server: was ended"),
     ):
         (process,) = named(bare, victim)
         process.kill()
         up.until(f"{told} by SIGKILL")
+        until(lambda victim=victim: named(bare, victim), what=f"{victim} is started again")
     until(lambda: bare.call("doctor").code == 0, timeout_s=40, what="all is well again")
     session = bare.run("submit", pair_file).out.strip()
     assert bare.run("watch", session).code == 0
-    up.interrupt().ended()
-
-
-@pytest.mark.long
-def test_up_runs_and_restarts_a_beat(bare: Terminal, up: Running):
-    def beats() -> str:
-        found = [
-            it["text"] for it in bare.call("doctor", "--json").json()["findings"] if it["subject"] == "beat"
-        ]
-        return found[0]
-
-    until(lambda: beats().startswith("1 running"), timeout_s=40, what="the beat is heard of")
-    (process,) = named(bare, "--pidfile=")
-    process.kill()
-    up.until("beat: was ended by SIGKILL")
-    until(lambda: named(bare, "--pidfile="), what="it is started again")
-    assert up.interrupt().ended().code == 0
+    up.process.send_signal(signal.SIGHUP)
+    assert up.ended().code == 0
 
 
 @pytest.mark.long
@@ -144,7 +127,7 @@ def test_beat_command_runs_and_stops(terminal: Terminal):
 )
 def test_worker_command_runs_and_stops(terminal: Terminal, pair_file, pool, called):
     options = ("--pool", pool, "--concurrency", "2", "--name", "w9@here", "--loglevel", "warning")
-    worker = terminal.start("worker", *options, as_installed=True)
+    worker = terminal.start("worker", *options, as_installed=pool == "threads")
     worker.until(f"concurrency: 2 ({called})")
     until(lambda: terminal.call("doctor").code == 0, timeout_s=40, what="the worker is there")
     assert "w9@here" in terminal.call("doctor").out

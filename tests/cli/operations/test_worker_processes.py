@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -49,9 +48,17 @@ def nothing_is_left(terminal: Terminal) -> Iterator[None]:
     terminal.wait_until_nothing_runs()
 
 
-def test_all_processes_run_turns(terminal: Terminal, gated_file: str, gate: Path):
+def test_all_processes_run_turns_and_the_first_serves_metrics(
+    terminal: Terminal, gated_file: str, gate: Path
+):
     """Each has one thread, and two turns run at the same time."""
-    worker = start(terminal, "--concurrency", "1")
+    port = own_port()
+    worker = start(terminal, "--concurrency", "1", "--metrics-port", str(port))
+    serving = {
+        name: {it.laddr.port for it in process(terminal, name).net_connections() if it.status == "LISTEN"}
+        for name in ("w-1@here", "w-2@here")
+    }
+    assert serving == {"w-1@here": {port}, "w-2@here": set()}
     sessions = terminal.run("submit", gated_file, gated_file).out.split()
     for session in sessions:
         terminal.wait_until_speaks(session, "bob")
@@ -62,18 +69,21 @@ def test_all_processes_run_turns(terminal: Terminal, gated_file: str, gate: Path
     assert worker.ended().code == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_first_signal_waits_for_the_turns(terminal: Terminal, gated_file: str, gate: Path, number: int):
+def test_first_signal_waits_for_the_turns(terminal: Terminal, gated_file: str, gate: Path):
     worker = start(terminal)
     session = speaking(terminal, gated_file)
-    worker.process.send_signal(number)
+    worker.process.send_signal(signal.SIGTERM)
     worker.until("stopping after the turns in flight")
     worker.process.send_signal(signal.SIGTERM)  # another one has no effect
-    until(lambda: len(terminal.processes()) == 2, timeout_s=20, what="the process without a turn has ended")
+    wait_for_the_one_with_a_turn(terminal)
     gate.touch()
     assert worker.ended().code == 0
     terminal.wait_until_nothing_runs()
     assert terminal.call("show", session).out.count("bob") > 1
+
+
+def wait_for_the_one_with_a_turn(terminal: Terminal) -> None:
+    until(lambda: len(terminal.processes()) == 2, timeout_s=20, what="the process without a turn has ended")
 
 
 @pytest.mark.parametrize(
@@ -85,36 +95,27 @@ def test_second_ctrl_c_and_sigquit_cancel_the_turns(terminal: Terminal, gated_fi
     for number in signals[:-1]:
         worker.process.send_signal(number)
         worker.until("stopping after the turns in flight")
+        wait_for_the_one_with_a_turn(terminal)
     worker.process.send_signal(signals[-1])
     worker.ended()
     terminal.wait_until_nothing_runs()
     assert terminal.call("show", session, "--json").json()["status"] == "active"
 
 
-def test_killed_process_is_replaced(terminal: Terminal, gated_file: str, gate: Path):
+def test_processes_are_replaced_and_end_with_their_supervisor(
+    terminal: Terminal, gated_file: str, gate: Path
+):
     worker = start(terminal)
+    until(lambda: worker.err.count(" ready.") == 2, timeout_s=40, what="both are ready")
+    worker.process.send_signal(signal.SIGHUP)
+    until(lambda: worker.err.count(" ready.") == 4, timeout_s=60, what="both are ready again")
     session = speaking(terminal, gated_file)
     for name in ("w-1@here", "w-2@here"):
         process(terminal, name).kill()
     gate.touch()
     worker.until("worker 1: was ended by SIGKILL; restarting in").until("worker 2: was ended by SIGKILL")
     assert terminal.run("watch", session, timeout_s=90).code == 0
-    worker.process.terminate()
-    assert worker.ended().code == 0
-
-
-def test_no_process_survives_a_killed_supervisor(terminal: Terminal):
-    worker = start(terminal)
     worker.process.kill()
-
-
-def test_forwarded_sighup_restarts_all(terminal: Terminal):
-    worker = start(terminal)
-    until(lambda: worker.err.count(" ready.") == 2, timeout_s=40, what="both are ready")
-    worker.process.send_signal(signal.SIGHUP)
-    until(lambda: worker.err.count(" ready.") == 4, timeout_s=60, what="both are ready again")
-    worker.process.terminate()
-    assert worker.ended().code == 0
 
 
 def test_failing_process_ends_all_with_its_exit_code(terminal: Terminal):
@@ -123,15 +124,3 @@ def test_failing_process_ends_all_with_its_exit_code(terminal: Terminal):
         worker = terminal.start("worker", "--processes", "2", "--metrics-port", port)
         worker.until("worker 1 failed 5 times in a row", timeout_s=90)
         assert worker.ended().code == BAD_CONFIGURATION
-
-
-def test_only_the_first_process_serves_metrics(terminal: Terminal):
-    port = own_port()
-    worker = start(terminal, "--metrics-port", str(port))
-    serving = {
-        name: {it.laddr.port for it in process(terminal, name).net_connections() if it.status == "LISTEN"}
-        for name in ("w-1@here", "w-2@here")
-    }
-    assert serving == {"w-1@here": {port}, "w-2@here": set()}
-    os.kill(worker.process.pid, signal.SIGTERM)
-    assert worker.ended().code == 0

@@ -15,7 +15,6 @@ from symposia.models.protocol.dialog import (
     Message,
     Role,
     build_turn_message,
-    group_by_thread,
 )
 from symposia.models.text.ids import new_id, utcnow
 
@@ -154,13 +153,6 @@ def test_event_type_is_dotted_lower_case(event_type):
 def test_event_data_must_be_json(value):
     with pytest.raises(InvalidInput, match=r"^data"):
         Event(event_type="a.b", source="x", data={"value": value})
-
-
-def test_dialogs_are_grouped_by_thread_in_order():
-    thread, other = new_id(), new_id()
-    a, b, c, d = (Dialog(context_id=new_id(), thread_id=t) for t in (thread, None, other, thread))
-    assert group_by_thread([a, b, c, d]) == {thread: [a, d], None: [b], other: [c]}
-    assert list(group_by_thread([a, b, c])) == [thread, None, other]
 
 
 def test_message_carries_data_beside_its_text(mplp):

@@ -9,7 +9,7 @@ from symposia.models.errors import InvariantViolation
 from symposia.models.protocol.collab import Collab, CollabMode, Participant
 from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.models.protocol.events import MapEvent, MAPEventType
-from symposia.models.protocol.invariants import INVARIANTS, Scope, check_collab, check_trace
+from symposia.models.protocol.invariants import INVARIANTS, Scope, check_collab
 from symposia.models.text.ids import new_id, role_uuid, utcnow
 
 SESSION = new_id()
@@ -45,6 +45,12 @@ def message_in(number, token, speaker="a"):
         token_id=token,
         fence=1,
     )
+
+
+def check_trace(events):
+    """The violations of the event rules."""
+    rules = [invariant for invariant in INVARIANTS.values() if invariant.scope is Scope.TRACE]
+    return [violation for rule in rules for violation in rule.check(events)]
 
 
 def names_of(violations):

@@ -1,4 +1,4 @@
-"""The lifecycles, every pair of statuses: what may follow what, and what moves along."""
+"""The lifecycle of a session, every pair of statuses: what may follow what, and what moves along."""
 
 from datetime import UTC, datetime
 from itertools import product
@@ -8,14 +8,7 @@ import pytest
 from symposia.models.errors import IllegalTransition, InvalidInput, Locked
 from symposia.models.protocol.base import Governance
 from symposia.models.protocol.collab import Collab, CollabMode, CollabStatus, Participant
-from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role
-from symposia.models.protocol.invariants import (
-    COLLAB_EDGES,
-    DIALOG_EDGES,
-    transition_collab,
-    transition_dialog,
-)
-from symposia.models.text.ids import new_id
+from symposia.models.protocol.invariants import COLLAB_EDGES, transition_collab
 
 COLLAB_DIAGRAM = [
     ("draft", "active"),
@@ -24,13 +17,6 @@ COLLAB_DIAGRAM = [
     ("active", "completed"),
     ("active", "cancelled"),
     ("suspended", "active"),
-]
-DIALOG_DIAGRAM = [
-    ("active", "paused"),
-    ("active", "completed"),
-    ("active", "cancelled"),
-    ("paused", "active"),
-    ("paused", "cancelled"),
 ]
 NOON = datetime(2025, 12, 7, 12, tzinfo=UTC)
 
@@ -46,15 +32,8 @@ def collab_in(status, **fields):
     )
 
 
-def dialog_in(status, **fields):
-    return Dialog(
-        context_id=new_id(), status=status, messages=[Message(role=Role.USER, content="hi")], **fields
-    )
-
-
 def test_every_status_is_in_its_table():
     assert set(COLLAB_EDGES) == set(CollabStatus)
-    assert set(DIALOG_EDGES) == set(DialogStatus)
 
 
 @pytest.mark.parametrize(("current", "target"), list(product(CollabStatus, repeat=2)))
@@ -70,29 +49,10 @@ def test_collab_transitions_follow_the_diagram(current, target, mplp):
             transition_collab(collab, target)
 
 
-@pytest.mark.parametrize(("current", "target"), list(product(DialogStatus, repeat=2)))
-def test_dialog_transitions_follow_the_diagram(current, target, mplp):
-    dialog = dialog_in(current)
-    if (current, target) in DIALOG_DIAGRAM:
-        moved = transition_dialog(dialog, target)
-        assert (moved.status, moved.messages) == (target, dialog.messages)
-        assert dialog.status is current
-        mplp.validate("dialog", moved.to_wire())
-    else:
-        with pytest.raises(IllegalTransition, match=f"^dialog .*{current}"):
-            transition_dialog(dialog, target)
-
-
 @pytest.mark.parametrize(("current", "target"), COLLAB_DIAGRAM)
 def test_locked_collab_refuses_every_transition(current, target):
     with pytest.raises(Locked):
         transition_collab(collab_in(current, governance=Governance(locked=True)), CollabStatus(target))
-
-
-@pytest.mark.parametrize(("current", "target"), DIALOG_DIAGRAM)
-def test_locked_dialog_refuses_every_transition(current, target):
-    with pytest.raises(Locked):
-        transition_dialog(dialog_in(current, governance=Governance(locked=True)), DialogStatus(target))
 
 
 def test_unlocked_governance_refuses_nothing():
@@ -110,18 +70,11 @@ def test_transition_records_time_and_actor():
     collab = transition_collab(collab_in("draft"), CollabStatus.ACTIVE, at=NOON, by="operator")
     assert collab.updated_at == collab.meta.updated_at == NOON
     assert collab.meta.updated_by == "operator"
-    dialog = transition_dialog(dialog_in("active"), DialogStatus.PAUSED, at=NOON, by="operator")
-    assert (dialog.meta.updated_at, dialog.meta.updated_by) == (NOON, "operator")
 
 
 def test_transition_without_an_actor_clears_the_actor():
     collab = transition_collab(collab_in("draft"), CollabStatus.ACTIVE, by="operator")
     assert transition_collab(collab, CollabStatus.SUSPENDED).meta.updated_by is None
-
-
-@pytest.mark.parametrize(("target", "ended_at"), [("paused", None), ("completed", NOON), ("cancelled", NOON)])
-def test_a_dialog_ends_when_its_status_is_final(target, ended_at):
-    assert transition_dialog(dialog_in("active"), DialogStatus(target), at=NOON).ended_at == ended_at
 
 
 def test_a_time_without_a_zone_is_refused():
