@@ -20,9 +20,10 @@ callback_url = "https://symposia.example.com/replies"
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -137,6 +138,19 @@ def _approved_tools(value: object) -> object:
     raise ValueError("must be true, false, or a list of names of tools")
 
 
+def _header_name(name: str) -> str:
+    if not _HEADER_NAME.fullmatch(name):
+        raise ValueError("must be the name of an HTTP header")
+    return name
+
+
+#: Pattern of HTTP header names (RFC 9110, token).
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+
+
+HeaderName = Annotated[str, AfterValidator(_header_name)]
+
+
 Approval = Annotated[bool | str, BeforeValidator(_approval)]
 
 
@@ -212,6 +226,10 @@ def _is_listed(name: str) -> bool:
     return True
 
 
+#: What happens with the exception of a tool: the model gets it as the result, or the attempt of the turn fails.
+OnError = Literal["model", "fail"]
+
+
 class ToolEntry(EntryBase):
     """`[tools.NAME]`: a Python function that models may call by this name."""
 
@@ -223,15 +241,22 @@ class ToolEntry(EntryBase):
     timeout_s: Duration | None = Field(default=None, gt=0, le=86_400)
     #: Whether each call needs the approval of the session's first approver, or the name of the person who decides.
     approval: Approval = False
+    #: What happens with an exception of the function.
+    on_error: OnError = "model"
 
 
 class McpEntry(EntryBase):
     """`[mcp.NAME]`: a server of the Model Context Protocol; its tools are called `NAME_tool`."""
 
-    #: URL of a running server (streamable HTTP).
+    #: URL of a running server.
     url: HttpUrl | None = None
+    #: How the server at the URL is called: streamable HTTP, or the older server-sent events. None: these for a path
+    #: that ends with /sse, else HTTP.
+    transport: Literal["http", "sse"] | None = None
     #: Name of the variable with the bearer token.
     token_env: VariableName | None = None
+    #: Names of the variables with the values of HTTP headers, by name of the header.
+    headers_env: dict[HeaderName, VariableName] = Field(default_factory=dict, max_length=50)
     #: Program and arguments of a server that is started for each turn (standard streams, no shell).
     command: tuple[str, ...] = Field(default=(), max_length=100)
     #: Names of the variables that it gets besides those that any program needs.
@@ -240,6 +265,8 @@ class McpEntry(EntryBase):
     tools: tuple[str, ...] | None = None
     #: Tools whose calls need the approval of the session's first approver; true: all of them.
     approval: ApprovedTools = False
+    #: What happens with an error of a tool or of the server during a call.
+    on_error: OnError = "model"
 
     @model_validator(mode="after")
     def _approval_is_of_tools(self) -> McpEntry:
@@ -252,7 +279,26 @@ class McpEntry(EntryBase):
     def _is_one_server(self) -> McpEntry:
         if (self.url is None) == (not self.command):
             raise ValueError("must have exactly one of `url` and `command`")
+        for name, value in self._fields_of_url() if self.command else ():
+            if value:
+                raise ValueError(f"{name}: needs `url`: a server that is started has no HTTP request")
+        if self.url and self.env:
+            raise ValueError("env: needs `command`: a running server gets no variables")
+        if self.token_env and any(name.lower() == "authorization" for name in self.headers_env):
+            raise ValueError("headers_env: must not have Authorization besides `token_env`")
         return self
+
+    def _fields_of_url(self) -> Sequence[tuple[str, object]]:
+        return [
+            ("transport", self.transport),
+            ("token_env", self.token_env),
+            ("headers_env", self.headers_env),
+        ]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of all environment variables that it needs."""
+        return (*filter(None, [self.token_env]), *self.headers_env.values(), *self.env)
 
 
 Network = IPv4Network | IPv6Network

@@ -44,6 +44,8 @@ from .tools import Toolbox, ToolContext, Toolset, review_toolsets
 
 #: Maximum retries of an answer of the wrong form; each describes the error to the model.
 MAX_OUTPUT_RETRIES = 2
+#: Maximum corrections of the calls of one tool in a row; a further one is a failure of the tool.
+MAX_TOOL_RETRIES = 3
 
 #: The rest of a cut review is unknown; the same request would be cut again.
 _CUT = "the review was cut at the token limit of the answer (finish reason: length): raise max_tokens of the model"
@@ -176,7 +178,7 @@ class LLMAgent:
             model_settings=self._settings.model_settings(turn),
             toolsets=self._toolsets(turn, calls),
             usage_limits=UsageLimits(request_limit=self._settings.max_requests),
-            retries={"output": MAX_OUTPUT_RETRIES},
+            retries={"output": MAX_OUTPUT_RETRIES, "tools": MAX_TOOL_RETRIES},
             capabilities=_capabilities(calls),
             event_stream_handler=_stream_handler(calls.services.listener)
             if calls.services.listener

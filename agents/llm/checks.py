@@ -61,6 +61,7 @@ def _check_model(table: str, field: str, model: ModelEntry, env: KindEnv) -> Ite
 def _check_mcp_server(table: str, server: McpEntry, env: KindEnv) -> Iterator[FieldProblem]:
     if server.token_env is not None:
         yield from _check_variables(table, "token_env", (server.token_env,), env)
+    yield from _check_variables(table, "headers_env", tuple(server.headers_env.values()), env)
     yield from _check_variables(table, "env", server.env, env)
     from .tools import NO_MCP, has_mcp
 
