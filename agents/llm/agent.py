@@ -39,7 +39,7 @@ from .context import (
 )
 from .errors import model_failure
 from .prompts import without_own_name
-from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
+from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm, require_prices
 from .tools import Toolbox, ToolContext, Toolset, review_toolsets
 
 #: Maximum retries of an answer of the wrong form; each describes the error to the model.
@@ -107,6 +107,8 @@ class LLMAgent:
     async def _create_hooks(
         self, turn: TurnContext, turn_services: TurnServices, sources: Sequence[ModelSource]
     ) -> ModelCallHooks:
+        if turn.remaining.cost_micros is not None:
+            require_prices(sources)
         llm_settings, pool = self._settings, pool_of_running_loop()
         spent = turn_services.journal.get_answer(turn_services.usage_key)
         asked = turn.model_dump_json(exclude=_VOLATILE_FIELDS)
@@ -123,7 +125,6 @@ class LLMAgent:
             max_tries=llm_settings.retries + 1,
             deadline=time.monotonic() + turn.timeout_s,
             spent=Usage.model_validate_json(spent) if spent else Usage(),
-            has_cost_budget=turn.remaining.cost_micros is not None,
             secrets=self._secrets(sources),
         )
 

@@ -13,7 +13,6 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -35,7 +34,6 @@ from ...models.errors import AgentFailed
 from ...models.modes.decisions import check_decision
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
-from ..tables import ADVICE
 from .call_names import REQUESTS, fingerprint, mark_replayed
 from .errors import retry_pause_s
 from .observing import clean_response, describe_prompt
@@ -68,8 +66,6 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     deadline: float
     #: Usage of this attempt so far.
     spent: Usage = field(default_factory=Usage)
-    #: Whether the session has a cost budget, which a model without a price does not use up.
-    has_cost_budget: bool = False
     #: Texts that questions to people must not contain.
     secrets: Sequence[str] = ()
     _model_index: int = 0
@@ -114,8 +110,6 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         response = replace(clean_response(response), failed_attempts=None)
         source = self.chain[self._model_index]
         self.spent += usage_of(response, source.price)
-        if self.has_cost_budget and source.price is None and response.usage.cost is None:
-            _warn_of_unpriced(source.entry or response.model_name or "")
         answer = _RESPONSE.dump_json(response).decode()
         await self.services.journal.store_answers(
             {name: answer, self.services.usage_key: self.spent.model_dump_json()}
@@ -180,12 +174,6 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         if self._tools is None:
             self._tools = ToolCalls(self.services, self.secrets)
         return await self._tools.execute(ctx, tool_def, args, handler)
-
-
-@lru_cache(maxsize=1_024)  # the cache makes each warning unique
-def _warn_of_unpriced(model: str) -> None:
-    """Log, once in this process, that cost budgets do not count a model."""
-    log.warning("model %s has no price, so cost budgets do not count its requests: %s", model, ADVICE)
 
 
 def _check_end(response: ModelResponse, request: ModelRequestContext) -> None:

@@ -1,6 +1,6 @@
 """Preflight checks of model agents: variables that are not set, and code that cannot be imported.
 
-They call no model and no server, and load no model library for an endpoint that is given by URL.
+They call no model and no server, and load no model library for an endpoint that is given by URL without a provider.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def check_llm(
 def _check_model(table: str, field: str, model: ModelEntry, env: KindEnv) -> Iterator[FieldProblem]:
     if model.api_key_env is not None:
         yield from _check_variables(table, "api_key_env", (model.api_key_env,), env)
-    if model.base_url is None:
+    if model.base_url is None or ":" in model.model:
         from .clients import provider_problem
 
-        problem = provider_problem(model.model, names_key=model.api_key_env is not None)
+        problem = provider_problem(model.model, model.base_url, names_key=model.api_key_env is not None)
         if problem:
             yield FieldProblem(field, problem, table)
 

@@ -218,9 +218,13 @@ class LLMEntry(GuardedEntry):
             model=first.model,
             identity=sha256("\n".join(settings).encode()).hexdigest()[:16],
             context_tokens=self.context_tokens or first.review_tokens or first.context_tokens,
-            input_usd_per_million=first.input_usd_per_million,
-            output_usd_per_million=first.output_usd_per_million,
+            input_usd_per_million=first.own_price and first.own_price.input,
+            output_usd_per_million=first.own_price and first.own_price.output,
         )
+
+    def model_names(self) -> Sequence[str]:
+        """As in AgentKind."""
+        return self.models
 
     def rate_model(self) -> str:
         """As in AgentKind."""
@@ -250,10 +254,11 @@ PROMPT_TOKENS = 500
 
 def _cost_micros(model: ModelEntry, asked: int, answer: int) -> int | None:
     """Return the cost by the registry's prices; None: no price (the price list is used after the turn)."""
-    if not model.has_price:
+    price = model.own_price
+    if price is None:
         return None
-    dearest = max(model.input_usd_per_million or 0.0, model.cached_usd_per_million or 0.0)
-    return round(asked * dearest + answer * (model.output_usd_per_million or 0.0))
+    dearest_input = max(price.input, price.cached or 0.0, price.cache_write or 0.0)
+    return round(asked * dearest_input + answer * max(price.output, price.reasoning or 0.0))
 
 
 _NOT_RUNNING = (
@@ -267,7 +272,7 @@ def _sources(models: Sequence[str], env: KindEnv) -> list[ModelSource]:
     sources, troubles = [], []
     for name in models:
         try:
-            sources.append(_source(name, env))
+            sources.append(model_source(name, env))
         except AgentError as trouble:
             troubles.append(trouble)
     if not sources:
@@ -275,7 +280,12 @@ def _sources(models: Sequence[str], env: KindEnv) -> list[ModelSource]:
     return sources
 
 
-def _source(name: str, env: KindEnv) -> ModelSource:
+def model_source(name: str, env: KindEnv) -> ModelSource:
+    """Return the endpoint of a model.
+
+    Raises:
+        AgentError: The local model does not run, or the variable of the key is not set.
+    """
     from .clients import Endpoint
     from .settings import ModelSource, Price
 
@@ -290,11 +300,7 @@ def _source(name: str, env: KindEnv) -> ModelSource:
     key = env.read_variable(model.api_key_env) if model.api_key_env else None
     if model.api_key_env and not key:
         raise AgentFailed(f"environment variable {model.api_key_env} is not set", retryable=False)
-    price = None
-    if model.has_price:
-        price = Price(
-            input=model.input_usd_per_million or 0.0,
-            output=model.output_usd_per_million or 0.0,
-            cached=model.cached_usd_per_million,
-        )
-    return ModelSource(Endpoint(model.model, model.base_url, key), price, name)
+    own = model.own_price
+    price = None if own is None else Price(**own.model_dump())
+    endpoint = Endpoint(model.model, model.base_url, key)
+    return ModelSource(endpoint, price, name, lacks_price=model.lacks_price())
