@@ -40,10 +40,8 @@ from .context import (
 from .errors import model_failure
 from .prompts import without_own_name
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm, require_prices
-from .tools import Toolbox, ToolContext, Toolset, review_toolsets
+from .tools import Toolbox, ToolContext, Toolset, provider_tools, review_toolsets
 
-#: Maximum retries of an answer of the wrong form; each describes the error to the model.
-MAX_OUTPUT_RETRIES = 2
 #: Maximum corrections of the calls of one tool in a row; a further one is a failure of the tool.
 MAX_TOOL_RETRIES = 3
 
@@ -179,8 +177,8 @@ class LLMAgent:
             model_settings=self._settings.model_settings(turn),
             toolsets=self._toolsets(turn, calls),
             usage_limits=UsageLimits(request_limit=self._settings.max_requests),
-            retries={"output": MAX_OUTPUT_RETRIES, "tools": MAX_TOOL_RETRIES},
-            capabilities=_capabilities(calls),
+            retries={"output": self._settings.output_retries, "tools": MAX_TOOL_RETRIES},
+            capabilities=[*_capabilities(calls), *provider_tools(self._settings.provider_tools)],
             event_stream_handler=_stream_handler(calls.services.listener)
             if calls.services.listener
             else None,

@@ -5,10 +5,13 @@ They call no model and no server, and load no model library for an endpoint that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
 
 from ...models.errors import MissingPackage
 from ...models.extras import check_installed
+from ...models.text.nearest import nearest_names
 from ..entry import FieldProblem, KindEnv, check_import
 from ..execution.loading import load_form
 from ..tables import McpEntry, ModelEntry
@@ -75,3 +78,31 @@ def _check_variables(
     for name in variables:
         if not env.read_variable(name):
             yield FieldProblem(field, f"environment variable {name} is not set", table)
+
+
+#: Providers whose settings begin with their name, as their module in pydantic-ai does.
+_PROVIDERS = frozenset(
+    {"anthropic", "bedrock", "cohere", "google", "groq", "mistral", "openai", "openrouter"}
+)
+
+
+def check_settings(settings: Iterable[str]) -> Iterator[FieldProblem]:
+    """Yield settings of a provider that pydantic-ai does not know; those without an installed package are skipped."""
+    for name in settings:
+        provider = name.partition("_")[0]
+        known = _settings_of(provider) if provider in _PROVIDERS else frozenset()
+        if known and name not in known:
+            rule = f"has the unknown model setting {name!r} ({nearest_names(name, known)})"
+            yield FieldProblem("settings", rule, "")
+
+
+@cache
+def _settings_of(provider: str) -> frozenset[str]:
+    try:
+        loaded = import_module(f"pydantic_ai.models.{provider}")
+    except ImportError:
+        return frozenset()
+    classes = [vars(loaded)[name] for name in dir(loaded) if name.endswith("ModelSettings")]
+    return frozenset(
+        field for each in classes for field in each.__annotations__ if field.startswith(provider)
+    )

@@ -38,7 +38,7 @@ from ..tables import (
     Tokens,
     Window,
 )
-from .checks import WHAT, check_llm, model_field
+from .checks import WHAT, check_llm, check_settings, model_field
 
 if TYPE_CHECKING:
     from .agent import LLMAgent
@@ -46,14 +46,21 @@ if TYPE_CHECKING:
     from .tools import Toolbox
 
 
-#: Pattern of settings of a single provider, which begin with its name; their values are not checked here.
+#: Pattern of settings of a single provider, which begin with its name; `checks` compares them with its package.
 _OF_A_PROVIDER = re.compile(
     r"(anthropic|bedrock|cerebras|cohere|google|groq|mistral|openai|openrouter|xai)_\w+"
 )
 
 
-#: Settings that have their own fields, or that the turn sets.
-_NOT_A_SETTING = frozenset({"temperature", "max_tokens", "timeout", "request_timeout", "max_retries"})
+#: Settings that have their own fields, or that the turn sets, with what to use instead.
+_NOT_A_SETTING = {
+    "temperature": "the field temperature of the agent",
+    "max_tokens": "the field max_tokens of the agent",
+    "timeout": "request_timeout_s of the model",
+    "request_timeout": "request_timeout_s of the model",
+    "max_retries": "retries of the model",
+    "tool_choice": "nothing: the turn sets it",
+}
 
 
 def _settings(settings: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -61,16 +68,25 @@ def _settings(settings: dict[str, JsonValue]) -> dict[str, JsonValue]:
         return settings
     from pydantic_ai.settings import ModelSettings
 
-    known_settings = ModelSettings.__annotations__.keys() - _NOT_A_SETTING
+    known_settings = ModelSettings.__annotations__.keys() - _NOT_A_SETTING.keys()
     for name in settings:
+        if name in _NOT_A_SETTING:
+            raise ValueError(f"must not have {name!r}; use {_NOT_A_SETTING[name]}")
         if name not in known_settings and not _OF_A_PROVIDER.fullmatch(name):
-            raise ValueError(
-                f"has the unknown model setting {name!r}; known: {', '.join(sorted(known_settings))}"
-            )
+            near = nearest_names(name, known_settings)
+            raise ValueError(f"has the unknown model setting {name!r} ({near})")
     return settings
 
 
 ExtraSettings = Annotated[dict[str, JsonValue], AfterValidator(_settings)]
+
+
+#: Tools that the provider of the model runs itself.
+ProviderTool = Literal["web_search", "web_fetch", "code_execution", "x_search"]
+
+
+#: Effort of thinking; false: none, or as little as the model allows.
+Thinking = Literal["minimal", "low", "medium", "high", "xhigh", "max"] | bool
 
 
 CutAnswers = Literal["keep", "fail"]
@@ -93,6 +109,13 @@ class LLMEntry(GuardedEntry):
     settings: ExtraSettings = Field(default_factory=dict)
     #: Names of `[tools]` and `[mcp]` tables that the model may call.
     tools: tuple[str, ...] = Field(default=(), max_length=100)
+    #: Tools that the provider runs itself, if it has them. These fields are left out if they are the default, so that
+    #: the identity of an agent stays the same.
+    provider_tools: tuple[ProviderTool, ...] = Field(default=(), exclude_if=lambda value: not value)
+    #: Effort of thinking; None: the model's default.
+    thinking: Thinking | None = Field(default=None, exclude_if=lambda value: value is None)
+    #: Maximum requests for a corrected answer, if its form is wrong.
+    output_retries: int = Field(default=2, ge=0, le=10, exclude_if=lambda value: value == 2)
     #: Maximum requests of one turn, against endless tool calls.
     max_requests: int = Field(default=20, ge=1, le=200)
     #: `module:Class` of the pydantic model of its messages, which are then JSON.
@@ -127,7 +150,9 @@ class LLMEntry(GuardedEntry):
             instructions=_either(binding.instructions, self.instructions),
             temperature=_either(binding.temperature, self.temperature),
             max_tokens=_either(binding.max_tokens, self.max_tokens),
-            settings=self.settings,
+            settings=self.settings if self.thinking is None else {**self.settings, "thinking": self.thinking},
+            provider_tools=self.provider_tools,
+            output_retries=self.output_retries,
             context_tokens=_either(self.context_tokens, model.context_tokens),
             review_tokens=_either(self.context_tokens, model.review_tokens),
             structured=_either(self.structured, model.structured),
@@ -163,7 +188,8 @@ class LLMEntry(GuardedEntry):
 
     def check(self, env: KindEnv) -> Iterator[FieldProblem]:
         """As in AgentKind."""
-        return check_llm(self.models, self.tools, self.output, env)
+        yield from check_llm(self.models, self.tools, self.output, env)
+        yield from check_settings(self.settings)
 
     def broken_rules(self, tables: FileTables, sessions: Collection[str]) -> Iterator[tuple[str, str]]:
         """As in AgentKind: unknown models and tools."""
@@ -194,7 +220,7 @@ class LLMEntry(GuardedEntry):
         turn closes.
         """
         answer = binding.max_tokens or self.max_tokens
-        if answer is None or self.tools:  # answers and tool calls without a limit
+        if answer is None or self.tools or self.provider_tools:  # answers and tool calls without a limit
             return UNKNOWN_SPENDING
         models = [env.tables.find_model(name) for name in self.models]
         instructions = self.instructions if binding.instructions is None else binding.instructions

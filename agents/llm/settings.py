@@ -251,6 +251,10 @@ class LLMSettings:
     request_timeout_s: float | None = None
     #: Maximum retries of a failed request.
     retries: int = 2
+    #: Tools that the provider runs itself, and maximum corrections of an answer. No parts of the text by which
+    #: finished calls are found.
+    provider_tools: tuple[str, ...] = field(default=(), repr=False)
+    output_retries: int = field(default=2, repr=False)
     #: Maximum requests of one turn; a model that calls tools makes several.
     max_requests: int = 20
     #: Media types of files that each model of the chain takes, such as `image/*`; empty: none.

@@ -22,6 +22,8 @@ from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from pydantic_ai import FunctionToolset, RunContext, Tool, ToolDefinition
+from pydantic_ai.capabilities import NativeTool
+from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
@@ -244,6 +246,11 @@ async def _with_effect_id(
     ctx: RunContext[ToolContext], call: Any, name: str, arguments: dict[str, Any]
 ) -> Any:
     return await call(name, arguments, metadata={EFFECT_ID: ctx.deps.effect_id})
+
+
+def provider_tools(kinds: Sequence[str]) -> list[NativeTool[ToolContext]]:
+    """Return tools that the provider of the model runs itself, such as `web_search`."""
+    return [NativeTool(NATIVE_TOOL_TYPES[kind]()) for kind in kinds]
 
 
 def _variable(name: str, getenv: Callable[[str], str | None]) -> str:
