@@ -189,7 +189,8 @@ class LLMAgent:
         cut = _CUT_REASONS.get(answer.response.finish_reason or "")
         if cut is not None and self._settings.fails_if_cut:
             raise AgentFailed(f"the answer was {CUT_LINES[cut]}", retryable=False)
-        return outcome.model_copy(update={"left_out": shown.left_out, "cut": cut})
+        more = {"left_out": shown.left_out, "cut": cut, "tool_uses": calls.tool_uses}
+        return outcome.model_copy(update=more)
 
     def _toolsets(self, turn: TurnContext, calls: ModelCallHooks) -> Sequence[Toolset] | None:
         services = calls.services

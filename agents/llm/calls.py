@@ -32,6 +32,7 @@ from pydantic_ai.output import OutputContext
 
 from ...models.errors import AgentFailed
 from ...models.modes.decisions import check_decision
+from ...models.turns.tool_uses import ToolUse
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
 from .call_names import REQUESTS, fingerprint, mark_replayed
@@ -173,7 +174,12 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         """As in `ToolCalls.execute`."""
         if self._tools is None:
             self._tools = ToolCalls(self.services, self.secrets)
-        return await self._tools.execute(ctx, tool_def, args, handler)
+        return await self._tools.execute(ctx, call, tool_def, args, handler)
+
+    @property
+    def tool_uses(self) -> tuple[ToolUse, ...]:
+        """Tool calls so far, with their results."""
+        return tuple(self._tools.uses) if self._tools else ()
 
 
 def _check_end(response: ModelResponse, request: ModelRequestContext) -> None:

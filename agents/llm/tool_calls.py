@@ -17,10 +17,15 @@ from typing import Any
 
 from pydantic_ai import RunContext, ToolDefinition
 from pydantic_ai.exceptions import ModelRetry, ToolRetryError
-from pydantic_core import to_jsonable_python
+from pydantic_ai.messages import BinaryContent, ToolCallPart
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ...models.errors import AgentFailed
+from ...models.sessions.recorded import scrub_data
+from ...models.text.json_text import dump_json
+from ...models.text.redact import clean_data, clean_text
 from ...models.turns.streaming import ToolStatus, shorten_arguments
+from ...models.turns.tool_uses import ToolUse
 from ..agent import TurnServices
 from .approvals import AnswerNeeded, ApprovedCall, needs_approval, store_result
 from .call_names import TOOLS, fingerprint, mark_replayed
@@ -52,10 +57,13 @@ class ToolCalls:
     _repeats: Counter[str] = field(default_factory=Counter)
     _refusals: int = 0
     are_off: bool = False
+    #: Calls with their results, in the order of their ends, without secrets.
+    uses: list[ToolUse] = field(default_factory=list)
 
     async def execute(
         self,
         ctx: RunContext[ToolContext],
+        call: ToolCallPart,
         tool: ToolDefinition,
         args: dict[str, Any],
         handler: Handler,
@@ -66,6 +74,32 @@ class ToolCalls:
             AnswerNeeded: The call needs an approval.
             AgentFailed: The session has no person who may approve it, or the model does not stop to call tools.
         """
+        try:
+            result = await self._execute(ctx, tool, args, handler)
+        except (ToolRetryError, ModelRetry) as error:
+            correction = error.message if isinstance(error, ModelRetry) else error.tool_retry.content
+            self._keep_use(ctx, call, args, correction)
+            raise
+        self._keep_use(ctx, call, args, result)
+        return result
+
+    def _keep_use(
+        self, ctx: RunContext[ToolContext], call: ToolCallPart, args: dict[str, Any], result: object
+    ) -> None:
+        """Keep a call for later turns of the agent."""
+        data = scrub_data(_json_data(result), self.secrets)
+        use = ToolUse(
+            call_id=call.tool_call_id,
+            name=call.tool_name,
+            arguments=clean_data(scrub_data(to_jsonable_python(args, fallback=str), self.secrets)),
+            result=clean_text(data if isinstance(data, str) else dump_json(data)),
+            step=ctx.run_step,
+        )
+        self.uses.append(use)
+
+    async def _execute(
+        self, ctx: RunContext[ToolContext], tool: ToolDefinition, args: dict[str, Any], handler: Handler
+    ) -> Any:
         call_key = fingerprint(tool.name, to_jsonable_python(args, fallback=str))
         self._counts[call_key] += 1
         number = f"{call_key}:{self._counts[call_key]}"
@@ -155,3 +189,13 @@ class ToolCalls:
             if self.services.observer is not None and isinstance(error.__cause__, ModelRetry):
                 self.services.observer.observe_tool_retry(call, error.__cause__.message)
             raise
+
+
+def _json_data(result: object) -> Any:
+    """Return a result as JSON data; the name of its type if it is not, such as a picture."""
+    if isinstance(result, BinaryContent):
+        return f"[{result.media_type}]"
+    try:
+        return to_jsonable_python(result)
+    except (PydanticSerializationError, ValueError, TypeError):
+        return f"[{type(result).__name__}]"

@@ -29,6 +29,7 @@ from .decision_ledger import DecisionLedger
 from .frozen import Frozen, ShortText
 from .items import ItemResult, NewItem, WorkItem
 from .streaming import output_of_turn
+from .tool_uses import ToolUse
 
 #: Data of a turn beside its text.
 OutputValue = Annotated[JsonValue | None, BeforeValidator(to_json_data)]
@@ -296,6 +297,8 @@ class TurnOutcome(Frozen):
     usage: TurnUsage = Usage()
     #: Why the text of the last message is incomplete. Left out if it is not, so that workers of earlier versions read it.
     cut: CutReason | None = Field(default=None, exclude_if=lambda value: value is None)
+    #: Tool calls of the turn with their results, stored with the last message. Left out like `cut`.
+    tool_uses: tuple[ToolUse, ...] = Field(default=(), exclude_if=lambda value: not value)
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = Field(default=0, ge=0)
 

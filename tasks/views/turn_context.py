@@ -14,6 +14,7 @@ from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
 from ...models.turns.decision_ledger import DecisionLedger
 from ...models.turns.items import ItemResult
+from ...models.turns.tool_uses import own_tool_uses
 from ...models.turns.turn import (
     REVIEW_PARAMETER,
     Expects,
@@ -99,6 +100,7 @@ def turn_context(
     `earlier`: messages of the session's history, which come before them.
     """
     texts = newest_messages(grant.messages, window, is_first_pinned=REVIEW_PARAMETER in facts.spec.parameters)
+    dialog = read_all_stored(Message, texts, session_id=facts.session_id, part="dialog")
     binding, mode = facts.spec.agents[planned.participant], mode_of(facts.collab.mode)
     totals = _totals(
         state, closed=state.closed, skipped=state.skipped, rounds=state.rounds, usage=state.usage
@@ -122,7 +124,7 @@ def turn_context(
         else add_format_instruction(facts.spec.protocol, planned.instruction),
         scoring=facts.spec.protocol is not None,
         output_schema=facts.spec.output.json_schema if planned.output and facts.spec.output else None,
-        messages=(*earlier, *read_all_stored(Message, texts, session_id=facts.session_id, part="dialog")),
+        messages=own_tool_uses((*earlier, *dialog), planned.participant),
         ledger=_ledger(facts, state, planned, totals),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},

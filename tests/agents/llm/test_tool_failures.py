@@ -201,6 +201,21 @@ def test_repeated_call_is_stopped(speak, model, calls, told):
     assert all(asked.body["tools"] for asked in model.asked)
 
 
+def test_outcome_has_the_tool_uses(speak, model):
+    model.answers(
+        completion(tool=("add", {"a": 1, "b": 1}), call="c1"),
+        completion(tool=("leaky", {}), call="c2"),
+        completion(tool=("picky", {"room": "drawing"}), call="c3"),
+        completion("done"),
+    )
+    uses = [(use.step, use.call_id, use.name, use.arguments, use.result) for use in speak("clerk").tool_uses]
+    assert uses == [
+        (1, "c1", "add", {"a": 1, "b": 1}, "2"),
+        (2, "c2", "leaky", {}, "The tool failed: ValueError: sent key *** to the house"),
+        (3, "c3", "picky", {"room": "drawing"}, "rooms have short names"),
+    ]
+
+
 def test_endless_repetition_ends_the_turn(speak, model):
     model.answers(add(1))
     with pytest.raises(AgentFailed, match="repeats its tool calls") as failed:
