@@ -75,6 +75,11 @@ class Usage(Frozen):
         return self.input_tokens + self.output_tokens
 
     @property
+    def cached_share(self) -> float:
+        """Part of the input tokens that the provider had in its cache, from 0 to 1."""
+        return self.cached_tokens / self.input_tokens if self.input_tokens else 0.0
+
+    @property
     def cost_usd(self) -> float:
         """Cost in US dollars; `cost_micros` is exact."""
         return self.cost_micros / 1e6
