@@ -29,7 +29,7 @@ from ...models.turns.tool_uses import ToolUse
 from ..agent import TurnServices
 from .approvals import AnswerNeeded, ApprovedCall, needs_approval, store_result
 from .call_names import TOOLS, fingerprint, mark_replayed
-from .tool_failures import Handler, ToolFailure, reporting_failures
+from .tool_failures import FAILED, Handler, ToolFailure, reporting_failures
 from .tools import ToolContext, use_effect_id
 
 #: Calls with the same arguments that are made in a row.
@@ -55,6 +55,8 @@ class ToolCalls:
     _counts: Counter[str] = field(default_factory=Counter)
     #: The same, since the last call that was not made before.
     _repeats: Counter[str] = field(default_factory=Counter)
+    #: Number of the first of several failed calls, by their name and arguments.
+    _failed: dict[str, str] = field(default_factory=dict)
     _refusals: int = 0
     are_off: bool = False
     #: Calls with their results, in the order of their ends, without secrets.
@@ -108,12 +110,32 @@ class ToolCalls:
         text = self.services.journal.get_answer(TOOLS + number)
         if text is not None:
             mark_replayed()
-            return json.loads(text)
-        if note is not None:
-            return await store_result(self.services.journal, TOOLS + number, note)
+            result = json.loads(text)
+        elif note is not None:
+            result = await store_result(self.services.journal, TOOLS + number, note)
+        else:
+            result = await self._call(ctx, call_key, number, tool, args, handler)
+        if isinstance(result, str) and result.startswith(FAILED):
+            self._failed.setdefault(call_key, number)
+        elif note is None:
+            self._failed.pop(call_key, None)
+        return result
+
+    async def _call(
+        self,
+        ctx: RunContext[ToolContext],
+        call_key: str,
+        number: str,
+        tool: ToolDefinition,
+        args: dict[str, Any],
+        handler: Handler,
+    ) -> Any:
+        # Nobody knows how far a failed call came: the same call has its effect id, except after a new approval.
+        effect = number if needs_approval(tool) else self._failed.get(call_key, number)
         try:
-            async with self._reporting(number, tool.name, args):
-                return await self._run(ctx, number, tool, args, handler)
+            with use_effect_id(f"{ctx.deps.turn.effect_id}:{tool.name}:{effect}"):
+                async with self._reporting(number, tool.name, args):
+                    return await self._run(ctx, number, tool, args, handler)
         except ToolFailure as failure:
             return await store_result(self.services.journal, TOOLS + number, str(failure))
 
@@ -142,8 +164,7 @@ class ToolCalls:
     ) -> Any:
         call, journal = TOOLS + number, self.services.journal
         run = reporting_failures(handler, tool, self.secrets)
-        effect_id = f"{ctx.deps.turn.effect_id}:{tool.name}:{number}"
-        with use_effect_id(effect_id), self._observing_retry(call):
+        with self._observing_retry(call):
             if needs_approval(tool):
                 approved = ApprovedCall(self.services, call, self.secrets)
                 return await approved.execute(ctx.deps.turn, ctx.deps.effect_id, tool, args, run)

@@ -29,6 +29,8 @@ from ...models.errors import AgentError, AgentFailed
 from ..execution.failures import scrub_text
 from .approvals import AnswerNeeded
 
+#: Begin of the result of a failed call.
+FAILED = "The tool failed: "
 #: Key in the metadata of a tool that fails the attempt when it raises an exception.
 _FAILS_TURN = "symposia_fails_turn"
 #: Exceptions that steer pydantic-ai or the turn: no failures of a tool.
@@ -75,7 +77,7 @@ def reporting_failures(handler: Handler, tool: ToolDefinition, secrets: Sequence
         except Exception as error:
             if fails_turn or (isinstance(error, AgentError) and not isinstance(error, ToolServerFailed)):
                 raise
-            raise ToolFailure(f"The tool failed: {_describe(error, secrets)}") from error
+            raise ToolFailure(f"{FAILED}{_describe(error, secrets)}") from error
 
     return execute
 

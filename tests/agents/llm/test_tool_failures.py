@@ -12,6 +12,7 @@ from live import SUPPORT, until
 from scaling import patient
 from servers.model_stub import completion
 from servers.ports import own_port
+from stub_agents import tools as model_tools
 from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm.tool_calls import REPEATED, TOOLS_OFF
 from symposia.agents.registry.registry import Registry
@@ -30,7 +31,7 @@ api_key_env = "KEY"
 [agents.clerk]
 kind = "llm"
 model = "stub"
-tools = ["broken", "leaky", "refusing", "picky", "add"]
+tools = ["broken", "leaky", "refusing", "picky", "add", "flaky"]
 
 [agents.strict]
 kind = "llm"
@@ -58,6 +59,7 @@ leaky = {{callable = "stub_agents.tools:leaky"}}
 refusing = {{callable = "stub_agents.tools:refusing"}}
 picky = {{callable = "stub_agents.tools:picky"}}
 add = {{callable = "stub_agents.tools:add"}}
+flaky = {{callable = "stub_agents.tools:flaky"}}
 fragile = {{callable = "stub_agents.tools:broken", on_error = "fail"}}
 
 [mcp.rooms]
@@ -167,6 +169,17 @@ def test_failed_call_is_not_repeated_by_the_next_attempt(speak, model, statuses)
     model.answers(completion("done"))
     speak("clerk")
     assert statuses.last == ["error"]
+
+
+def test_failed_call_and_its_repetition_have_the_same_effect_id(speak, model):
+    model_tools.calls.clear()
+    model.answers(
+        *[completion(tool=("flaky", {}), call=f"c{number}") for number in range(3)], completion("ok")
+    )
+    speak("clerk")
+    assert results(model.asked[3]) == ["The tool failed: TimeoutError", "done", REPEATED]
+    (_, first), (_, second) = model_tools.calls
+    assert first == second
 
 
 def test_tool_that_always_asks_for_a_correction_does_not_fail_the_turn(speak, model):

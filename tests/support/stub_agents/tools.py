@@ -56,6 +56,14 @@ def leaky() -> str:
     raise ValueError("sent key sk-house-1\nto the house")
 
 
+def flaky(ctx: RunContext[ToolContext]) -> str:
+    """Fails at first."""
+    calls.append(("flaky", ctx.deps.effect_id))
+    if len(calls) == 1:
+        raise TimeoutError
+    return "done"
+
+
 def refusing() -> str:
     """Fails the turn."""
     raise AgentFailed("the house is closed", retryable=False)
