@@ -151,6 +151,10 @@ class AgentKind:
         """Return what a review must know of a model; None: the agent is not a model."""
         return None
 
+    def model_names(self) -> Sequence[str]:
+        """Return the names of its models; empty: the agent is not a model."""
+        return ()
+
     def rate_model(self) -> str | None:
         """Return the name of the first model; None: the agent is not a model."""
         return None

@@ -20,9 +20,10 @@ callback_url = "https://symposia.example.com/replies"
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -137,18 +138,51 @@ def _approved_tools(value: object) -> object:
     raise ValueError("must be true, false, or a list of names of tools")
 
 
+def _header_name(name: str) -> str:
+    if not _HEADER_NAME.fullmatch(name):
+        raise ValueError("must be the name of an HTTP header")
+    return name
+
+
+#: Pattern of HTTP header names (RFC 9110, token).
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+
+
+HeaderName = Annotated[str, AfterValidator(_header_name)]
+
+
 Approval = Annotated[bool | str, BeforeValidator(_approval)]
 
 
 ApprovedTools = Annotated[bool | tuple[str, ...], BeforeValidator(_approved_tools)]
 
 
+class PriceEntry(EntryBase):
+    """Prices in US dollars per million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    #: Price of input tokens that the provider had in its cache; None: the price of other input tokens.
+    cached: float | None = Field(default=None, ge=0)
+    #: Price of input tokens that the provider writes to its cache; None: the price of other input tokens.
+    cache_write: float | None = Field(default=None, ge=0)
+    #: Price of output tokens of thinking; None: the price of other output tokens.
+    reasoning: float | None = Field(default=None, ge=0)
+
+
+#: Providers whose API may be at another URL: `provider:model` with a `base_url`.
+PROVIDERS_WITH_URL = (
+    *("anthropic", "google", "groq", "mistral", "ollama"),
+    *("openai", "openai-chat", "openai-responses", "vllm"),
+)
+
+
 class ModelEntry(EntryBase):
     """`[models.NAME]`: a language model and its endpoint."""
 
-    #: `provider:name` as in pydantic-ai; with `base_url`, the model's name at the endpoint.
+    #: `provider:name` as in pydantic-ai; with `base_url` also the model's name at the endpoint alone.
     model: str = Field(min_length=1)
-    #: URL of an OpenAI-compatible endpoint.
+    #: URL of an endpoint with the API of the provider; without a provider, with OpenAI's chat API.
     base_url: HttpUrl | None = None
     #: Name of the variable with the API key. None: the variable of the provider's own client, or no key.
     api_key_env: VariableName | None = None
@@ -171,7 +205,9 @@ class ModelEntry(EntryBase):
     tokens_per_minute: int | None = Field(default=None, ge=1, le=10**12)
     #: Media types of the files that the model takes, such as `image/*` or `application/pdf`.
     attachments: tuple[MediaTypes, ...] = Field(default=(), max_length=50)
-    #: US dollars per million tokens, for a model that is not in the provider's price list.
+    #: Prices of a model that is not in the price list, or whose prices are others.
+    price: PriceEntry | None = Field(default=None, exclude_if=lambda value: value is None)
+    #: The same, as single fields.
     input_usd_per_million: float | None = Field(default=None, ge=0)
     output_usd_per_million: float | None = Field(default=None, ge=0)
     #: Price of cached input tokens; None: the price of other input tokens.
@@ -183,6 +219,20 @@ class ModelEntry(EntryBase):
             raise ValueError("must name a provider (`provider:model`) or have a base_url")
         return self
 
+    @model_validator(mode="after")
+    def _has_one_price(self) -> ModelEntry:
+        if self.price is not None and self.own_price is not self.price:
+            raise ValueError("must have `price` or `input_usd_per_million` and the like, not both")
+        return self
+
+    @property
+    def own_price(self) -> PriceEntry | None:
+        """The prices in the entry; None: there are none."""
+        single = (self.input_usd_per_million, self.output_usd_per_million)
+        if single == (None, None):
+            return self.price
+        return PriceEntry(input=single[0] or 0, output=single[1] or 0, cached=self.cached_usd_per_million)
+
     @property
     def dialog_tokens(self) -> int:
         """Maximum tokens of the dialog where the model's own window does not count."""
@@ -191,34 +241,53 @@ class ModelEntry(EntryBase):
     @property
     def has_price(self) -> bool:
         """Whether the entry has the price of the model."""
-        return self.input_usd_per_million is not None or self.output_usd_per_million is not None
+        return self.own_price is not None
+
+    def describe_price(self) -> str | None:
+        """Return the prices in use in one line; None: neither the entry nor the price list has them."""
+        own = self.own_price
+        if own is None:
+            return _listed_price(self._listed_name)
+        return _price_line(own.model_dump(exclude_none=True))
 
     def lacks_price(self) -> bool:
         """Return whether neither the entry nor the price list has the price of the model."""
-        return not self.has_price and not _is_listed(
-            self.model if self.base_url else self.model.partition(":")[2]
-        )
+        return self.describe_price() is None
+
+    @property
+    def _listed_name(self) -> str:
+        provider, _, name = self.model.partition(":")
+        has_provider = self.base_url is None or provider in PROVIDERS_WITH_URL
+        return name if name and has_provider else self.model
 
 
 #: Tokens of the dialog for a model whose window is unknown, in a review, and in a session with a budget.
 DEFAULT_CONTEXT_TOKENS = 16_000
 
 
-#: What to do about a model without a price: its cost counts as 0, and a cost budget would never end its session.
-ADVICE = "set input_usd_per_million and output_usd_per_million in its [models] table, 0 for a free model"
-
-
 @lru_cache(maxsize=1_024)
-def _is_listed(name: str) -> bool:
+def _listed_price(name: str) -> str | None:
     try:
         from genai_prices import Usage, calc_price
     except ImportError:  # such a process asks no model
-        return True
+        return "not read: genai-prices is not installed"
+    # Few tokens, because long requests have other prices.
     try:
-        calc_price(Usage(input_tokens=1, output_tokens=1), model_ref=name)
+        price = calc_price(Usage(input_tokens=1_000, output_tokens=1_000), model_ref=name)
+        cached = calc_price(Usage(input_tokens=1_000, cache_read_tokens=1_000), model_ref=name)
     except LookupError:
-        return False
-    return True
+        return None
+    amounts = {"input": price.input_price, "output": price.output_price, "cached": cached.input_price}
+    return _price_line({field: float(amount) * 1_000 for field, amount in amounts.items()})
+
+
+def _price_line(amounts: Mapping[str, float]) -> str:
+    shown = ", ".join(f"{field} {amount:g}" for field, amount in amounts.items())
+    return f"{shown} (US dollars per million tokens)"
+
+
+#: What happens with the exception of a tool: the model gets it as the result, or the attempt of the turn fails.
+OnError = Literal["model", "fail"]
 
 
 class ToolEntry(EntryBase):
@@ -232,15 +301,22 @@ class ToolEntry(EntryBase):
     timeout_s: Duration | None = Field(default=None, gt=0, le=86_400)
     #: Whether each call needs the approval of the session's first approver, or the name of the person who decides.
     approval: Approval = False
+    #: What happens with an exception of the function.
+    on_error: OnError = "model"
 
 
 class McpEntry(EntryBase):
     """`[mcp.NAME]`: a server of the Model Context Protocol; its tools are called `NAME_tool`."""
 
-    #: URL of a running server (streamable HTTP).
+    #: URL of a running server.
     url: HttpUrl | None = None
+    #: How the server at the URL is called: streamable HTTP, or the older server-sent events. None: these for a path
+    #: that ends with /sse, else HTTP.
+    transport: Literal["http", "sse"] | None = None
     #: Name of the variable with the bearer token.
     token_env: VariableName | None = None
+    #: Names of the variables with the values of HTTP headers, by name of the header.
+    headers_env: dict[HeaderName, VariableName] = Field(default_factory=dict, max_length=50)
     #: Program and arguments of a server that is started for each turn (standard streams, no shell).
     command: tuple[str, ...] = Field(default=(), max_length=100)
     #: Names of the variables that it gets besides those that any program needs.
@@ -249,6 +325,8 @@ class McpEntry(EntryBase):
     tools: tuple[str, ...] | None = None
     #: Tools whose calls need the approval of the session's first approver; true: all of them.
     approval: ApprovedTools = False
+    #: What happens with an error of a tool or of the server during a call.
+    on_error: OnError = "model"
 
     @model_validator(mode="after")
     def _approval_is_of_tools(self) -> McpEntry:
@@ -261,7 +339,26 @@ class McpEntry(EntryBase):
     def _is_one_server(self) -> McpEntry:
         if (self.url is None) == (not self.command):
             raise ValueError("must have exactly one of `url` and `command`")
+        for name, value in self._fields_of_url() if self.command else ():
+            if value:
+                raise ValueError(f"{name}: needs `url`: a server that is started has no HTTP request")
+        if self.url and self.env:
+            raise ValueError("env: needs `command`: a running server gets no variables")
+        if self.token_env and any(name.lower() == "authorization" for name in self.headers_env):
+            raise ValueError("headers_env: must not have Authorization besides `token_env`")
         return self
+
+    def _fields_of_url(self) -> Sequence[tuple[str, object]]:
+        return [
+            ("transport", self.transport),
+            ("token_env", self.token_env),
+            ("headers_env", self.headers_env),
+        ]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of all environment variables that it needs."""
+        return (*filter(None, [self.token_env]), *self.headers_env.values(), *self.env)
 
 
 Network = IPv4Network | IPv6Network

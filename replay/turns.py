@@ -31,7 +31,7 @@ from .differences import data_differences, text_differences, value_difference
 from .recorded import RecordedDialog
 
 #: Fields of an outcome that are not compared: prices may have changed.
-_NOT_COMPARED = frozenset({"usage", "messages"})
+_NOT_COMPARED = frozenset({"usage", "messages", "tool_uses"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,14 +52,14 @@ from .cuts import (
     split_dialog,
 )
 from .errors import model_failure
-from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
-from .tools import Toolbox, ToolContext, Toolset, review_toolsets
+from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm, require_prices
+from .tools import Toolbox, ToolContext, Toolset, provider_tools, review_toolsets
 from .windows import MAX_DIALOG_TOKENS
 
 log = logging.getLogger(__name__)
 
-#: Maximum retries of an answer of the wrong form; each describes the error to the model.
-MAX_OUTPUT_RETRIES = 2
+#: Maximum corrections of the calls of one tool in a row; a further one is a failure of the tool.
+MAX_TOOL_RETRIES = 3
 
 #: The rest of a cut review is unknown; the same request would be cut again.
 _CUT = "the review was cut at the token limit of the answer (finish reason: length): raise max_tokens of the model"
@@ -133,6 +133,8 @@ class LLMAgent:
     async def _create_hooks(
         self, turn: TurnContext, turn_services: TurnServices, sources: Sequence[ModelSource]
     ) -> ModelCallHooks:
+        if turn.remaining.cost_micros is not None:
+            require_prices(sources)
         llm_settings, pool = self._settings, pool_of_running_loop()
         spent = turn_services.journal.get_answer(turn_services.usage_key)
         asked = turn.model_dump_json(exclude=_VOLATILE_FIELDS)
@@ -149,7 +151,6 @@ class LLMAgent:
             max_tries=llm_settings.retries + 1,
             deadline=time.monotonic() + turn.timeout_s,
             spent=Usage.model_validate_json(spent) if spent else Usage(),
-            has_cost_budget=turn.remaining.cost_micros is not None,
             secrets=self._secrets(sources),
         )
 
@@ -225,7 +226,8 @@ class LLMAgent:
         cut = _CUT_REASONS.get(answer.response.finish_reason or "")
         if cut is not None and self._settings.fails_if_cut:
             raise AgentFailed(f"the answer was {CUT_LINES[cut]}", retryable=False)
-        return outcome.model_copy(update={"left_out": dialog.left_out, "cut": cut})
+        more = {"left_out": dialog.left_out, "cut": cut, "tool_uses": calls.tool_uses}
+        return outcome.model_copy(update=more)
 
     async def _halve_window(self, turn: TurnContext, calls: ModelCallHooks, dialog: ShownDialog) -> bool:
         """Halve the dialog of this participant from now on, and return whether anything is left to leave out."""
@@ -288,8 +290,8 @@ class LLMAgent:
             model_settings=cast(ModelSettings, {**of_cache, **settings.model_settings(turn)}),
             toolsets=self._toolsets(turn, calls),
             usage_limits=UsageLimits(request_limit=settings.max_requests),
-            retries={"output": MAX_OUTPUT_RETRIES},
-            capabilities=_capabilities(calls),
+            retries={"output": settings.output_retries, "tools": MAX_TOOL_RETRIES},
+            capabilities=[*_capabilities(calls), *provider_tools(settings.provider_tools)],
             event_stream_handler=_stream_handler(calls.services.listener)
             if calls.services.listener
             else None,

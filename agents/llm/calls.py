@@ -9,18 +9,12 @@ before the run continues. So the next attempt of a turn whose worker died repeat
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from hashlib import sha256
 from typing import Any
 
-from opentelemetry.trace import get_current_span
 from pydantic import TypeAdapter
 from pydantic_ai import RunContext, ToolDefinition
 from pydantic_ai.capabilities import AbstractCapability
@@ -31,31 +25,26 @@ from pydantic_ai.exceptions import (
     ModelContextWindowExceededError,
     ModelRetry,
     RetryModelRequest,
-    ToolRetryError,
 )
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputContext
-from pydantic_core import to_jsonable_python
 
 from ...models.errors import AgentFailed
 from ...models.modes.decisions import check_decision
-from ...models.turns.streaming import ToolStatus, shorten_arguments
+from ...models.turns.tool_uses import ToolUse
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
-from ..tables import ADVICE
-from .approvals import AnswerNeeded, ApprovedCall, needs_approval, store_result
 from .caching import CacheLife, cache_settings
+from .call_names import REQUESTS, fingerprint, mark_replayed
 from .errors import retry_pause_s
 from .observing import clean_response, describe_prompt
 from .settings import DecisionForm, PricedModel, usage_of
-from .tools import ToolContext, use_effect_id
+from .tool_calls import ToolCalls
+from .tools import ToolContext
 
 log = logging.getLogger(__name__)
-
-#: Prefixes of call names in the journal.
-REQUESTS, TOOLS = "model:", "tool:"
 
 _RESPONSE: TypeAdapter[ModelResponse] = TypeAdapter(ModelResponse)
 
@@ -80,8 +69,6 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     deadline: float
     #: Usage of this attempt so far.
     spent: Usage = field(default_factory=Usage)
-    #: Whether the session has a cost budget, which a model without a price does not use up.
-    has_cost_budget: bool = False
     #: Texts that questions to people must not contain.
     secrets: Sequence[str] = ()
     #: How long a provider keeps the requests in its cache; None: it is not asked to.
@@ -94,7 +81,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     _observed_messages: int = 0
     #: Number of messages in the first request; None before it.
     _initial_messages: int | None = None
-    _tool_call_counts: Counter[str] = field(default_factory=Counter)
+    _tools: ToolCalls | None = None
 
     async def wrap_model_request(
         self,
@@ -117,21 +104,22 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             self.services.observer.observe_request(name, prompt)
         text = self.services.journal.get_answer(name)
         if text is not None:
-            _mark_replayed()
+            mark_replayed()
             return _RESPONSE.validate_json(text)
         self._tries = 1
         request_context.model = self.chain[self._model_index].model
         if self.cache_life is not None and len(request_context.messages) > self._initial_messages:
             settings = cache_settings(self.cache_life, is_first=False)
             request_context.model_settings = {**(request_context.model_settings or {}), **settings}
+        if self._tools is not None and self._tools.are_off:
+            # The definitions stay: without them, APIs refuse the earlier calls, and caches lose the request.
+            request_context.model_settings = {**(request_context.model_settings or {}), "tool_choice": "none"}
         response = await handler(request_context)
         _check_end(response, request_context)
         # The text of a provider's error may contain an API key.
         response = replace(clean_response(response), failed_attempts=None)
         source = self.chain[self._model_index]
         self.spent += usage_of(response, source.price)
-        if self.has_cost_budget and source.price is None and response.usage.cost is None:
-            _warn_of_unpriced(source.entry or response.model_name or "")
         answer = _RESPONSE.dump_json(response).decode()
         await self.services.journal.store_answers(
             {name: answer, self.services.usage_key: self.spent.model_dump_json()}
@@ -198,96 +186,15 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         args: dict[str, Any],
         handler: WrapToolExecuteHandler,
     ) -> Any:
-        """Run each tool call once per turn; the same call, repeated in one run, counts as another call.
+        """As in `ToolCalls.execute`."""
+        if self._tools is None:
+            self._tools = ToolCalls(self.services, self.secrets)
+        return await self._tools.execute(ctx, call, tool_def, args, handler)
 
-        Raises:
-            AnswerNeeded: The call needs an approval.
-            AgentFailed: The session has no person who may approve it.
-        """
-        call_key = fingerprint(call.tool_name, to_jsonable_python(args, fallback=str))
-        self._tool_call_counts[call_key] += 1
-        number = f"{call_key}:{self._tool_call_counts[call_key]}"
-        self._observe_tool_call(TOOLS + number, call.tool_name, args)
-        text = self.services.journal.get_answer(TOOLS + number)
-        if text is not None:
-            _mark_replayed()
-            return json.loads(text)
-        async with self._reporting(number, call.tool_name, args):
-            return await self._run_tool(
-                ctx, number, call.tool_name, tool_def=tool_def, args=args, handler=handler
-            )
-
-    async def _run_tool(
-        self,
-        ctx: RunContext[ToolContext],
-        number: str,
-        tool: str,
-        *,
-        tool_def: ToolDefinition,
-        args: dict[str, Any],
-        handler: WrapToolExecuteHandler,
-    ) -> Any:
-        with (
-            use_effect_id(f"{ctx.deps.turn.effect_id}:{tool}:{number}"),
-            self._observing_retry(TOOLS + number),
-        ):
-            if needs_approval(tool_def):
-                approved = ApprovedCall(self.services, TOOLS + number, self.secrets)
-                return await approved.execute(ctx.deps.turn, ctx.deps.effect_id, tool_def, args, handler)
-            result = await handler(args)
-        return await store_result(self.services.journal, TOOLS + number, result)
-
-    @asynccontextmanager
-    async def _reporting(self, call: str, tool: str, args: dict[str, Any]) -> AsyncIterator[None]:
-        """Report the begin and the end of a tool call to the listener, if there is one."""
-        listener = self.services.tool_listener
-        if listener is None:
-            yield
-            return
-        shown = shorten_arguments(to_jsonable_python(args, fallback=str), self.secrets)
-        began, status = time.monotonic(), ToolStatus.ERROR
-        await listener.report_tool(call, tool, shown, status=ToolStatus.RUNNING)
-        try:
-            yield
-            status = ToolStatus.OK
-        except (ToolRetryError, ModelRetry):
-            status = ToolStatus.RETRY
-            raise
-        except AnswerNeeded:
-            status = ToolStatus.WAITING
-            raise
-        finally:
-            took_ms = round((time.monotonic() - began) * 1000)
-            await listener.report_tool(call, tool, shown, status=status, duration_ms=took_ms)
-
-    def _observe_tool_call(self, call: str, tool: str, args: dict[str, Any]) -> None:
-        if self.services.observer is None:
-            return
-        arguments = to_jsonable_python(args, fallback=str)
-        retry = self.services.observer.observe_tool_call(call, tool, arguments)
-        if retry is not None:
-            raise ModelRetry(retry)
-
-    @contextmanager
-    def _observing_retry(self, call: str) -> Iterator[None]:
-        """Pass on that a tool asks for a corrected call."""
-        try:
-            yield
-        except ToolRetryError as error:
-            if self.services.observer is not None and isinstance(error.__cause__, ModelRetry):
-                self.services.observer.observe_tool_retry(call, error.__cause__.message)
-            raise
-
-
-@lru_cache(maxsize=1_024)  # the cache makes each warning unique
-def _warn_of_unpriced(model: str) -> None:
-    """Log, once in this process, that cost budgets do not count a model."""
-    log.warning("model %s has no price, so cost budgets do not count its requests: %s", model, ADVICE)
-
-
-def _mark_replayed() -> None:
-    """Mark the current span, if there is one: its call was answered from the journal, at no cost."""
-    get_current_span().set_attribute("symposia.replayed", True)
+    @property
+    def tool_uses(self) -> tuple[ToolUse, ...]:
+        """Tool calls so far, with their results."""
+        return tuple(self._tools.uses) if self._tools else ()
 
 
 def _check_end(response: ModelResponse, request: ModelRequestContext) -> None:
@@ -300,12 +207,6 @@ def _check_end(response: ModelResponse, request: ModelRequestContext) -> None:
         raise ModelConnectionError(
             request.model.model_name, "the response stream ended before the answer was complete", phase="read"
         )
-
-
-def fingerprint(*parts: object) -> str:
-    """Return a fingerprint that is the same for the same JSON data."""
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str)
-    return sha256(text.encode()).hexdigest()[:32]
 
 
 def _comparable_parts(messages: Sequence[ModelMessage]) -> list[Any]:

@@ -1,14 +1,17 @@
 """Preflight checks of model agents: variables that are not set, and code that cannot be imported.
 
-They call no model and no server, and load no model library for an endpoint that is given by URL.
+They call no model and no server, and load no model library for an endpoint that is given by URL without a provider.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
 
 from ...models.errors import MissingPackage
 from ...models.extras import check_installed
+from ...models.text.nearest import nearest_names
 from ..entry import FieldProblem, KindEnv, check_import
 from ..execution.loading import load_form
 from ..tables import McpEntry, ModelEntry
@@ -50,10 +53,10 @@ def check_llm(
 def _check_model(table: str, field: str, model: ModelEntry, env: KindEnv) -> Iterator[FieldProblem]:
     if model.api_key_env is not None:
         yield from _check_variables(table, "api_key_env", (model.api_key_env,), env)
-    if model.base_url is None:
+    if model.base_url is None or ":" in model.model:
         from .clients import provider_problem
 
-        problem = provider_problem(model.model, names_key=model.api_key_env is not None)
+        problem = provider_problem(model.model, model.base_url, names_key=model.api_key_env is not None)
         if problem:
             yield FieldProblem(field, problem, table)
 
@@ -61,6 +64,7 @@ def _check_model(table: str, field: str, model: ModelEntry, env: KindEnv) -> Ite
 def _check_mcp_server(table: str, server: McpEntry, env: KindEnv) -> Iterator[FieldProblem]:
     if server.token_env is not None:
         yield from _check_variables(table, "token_env", (server.token_env,), env)
+    yield from _check_variables(table, "headers_env", tuple(server.headers_env.values()), env)
     yield from _check_variables(table, "env", server.env, env)
     from .tools import NO_MCP, has_mcp
 
@@ -74,3 +78,31 @@ def _check_variables(
     for name in variables:
         if not env.read_variable(name):
             yield FieldProblem(field, f"environment variable {name} is not set", table)
+
+
+#: Providers whose settings begin with their name, as their module in pydantic-ai does.
+_PROVIDERS = frozenset(
+    {"anthropic", "bedrock", "cohere", "google", "groq", "mistral", "openai", "openrouter"}
+)
+
+
+def check_settings(settings: Iterable[str]) -> Iterator[FieldProblem]:
+    """Yield settings of a provider that pydantic-ai does not know; those without an installed package are skipped."""
+    for name in settings:
+        provider = name.partition("_")[0]
+        known = _settings_of(provider) if provider in _PROVIDERS else frozenset()
+        if known and name not in known:
+            rule = f"has the unknown model setting {name!r} ({nearest_names(name, known)})"
+            yield FieldProblem("settings", rule, "")
+
+
+@cache
+def _settings_of(provider: str) -> frozenset[str]:
+    try:
+        loaded = import_module(f"pydantic_ai.models.{provider}")
+    except ImportError:
+        return frozenset()
+    classes = [vars(loaded)[name] for name in dir(loaded) if name.endswith("ModelSettings")]
+    return frozenset(
+        field for each in classes for field in each.__annotations__ if field.startswith(provider)
+    )

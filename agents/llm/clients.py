@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -23,6 +23,7 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
 from ...models.errors import AgentFailed
 from ..execution.threads import before_close
+from ..tables import PROVIDERS_WITH_URL
 from .string_content import StringContentModel
 
 if TYPE_CHECKING:
@@ -112,27 +113,71 @@ class ModelPool:
         await self._http.aclose()
 
     def _create_model(self, endpoint: Endpoint) -> Model:
-        if endpoint.base_url is None:
+        provider, _ = split_endpoint(endpoint)
+        if endpoint.base_url is None or provider is not None:
             try:
-                return infer_model(endpoint.model, lambda name: _provider(name, endpoint.api_key))
+                return infer_model(endpoint.model, lambda name: self._provider(name, endpoint))
             except (UserError, ImportError) as error:
                 raise AgentFailed(_explain(error), retryable=False) from error
             except ValueError as error:
                 raise UserError(str(error)) from error
-        provider = OpenAICompatibleProvider(
+        compatible = OpenAICompatibleProvider(
             "openai-compatible",
             base_url=endpoint.base_url,
             api_key=endpoint.api_key,
             http_client=self._http,
         )
-        return StringContentModel(endpoint.model, provider=provider)
+        return StringContentModel(endpoint.model, provider=compatible)
+
+    def _provider(self, name: str, endpoint: Endpoint) -> Provider[object]:
+        if endpoint.base_url is not None:
+            make: Any = infer_provider_class(name)
+            # The key in a variable of the provider's own client must not reach another server.
+            key = endpoint.api_key or _NO_KEY
+            provider: Provider[object] = make(base_url=endpoint.base_url, api_key=key, http_client=self._http)
+            return provider
+        if endpoint.api_key is None:
+            return infer_provider(name)
+        make = infer_provider_class(name)
+        return make(api_key=endpoint.api_key)
 
 
-def _provider(name: str, api_key: str | None) -> Provider[object]:
-    if api_key is None:
-        return infer_provider(name)
-    make = infer_provider_class(name)
-    return make(api_key=api_key)  # type: ignore[call-arg]  # all providers with a key use this name
+def split_endpoint(endpoint: Endpoint) -> tuple[str | None, str]:
+    """Return the provider whose API the endpoint has, None for OpenAI's chat API at a URL, and the model's name.
+
+    A name with a colon at a URL may be that of a model alone: those of Ollama have tags.
+
+    Raises:
+        AgentFailed: The API of the provider cannot be at a URL; not retryable.
+    """
+    provider, name = parse_model_id(endpoint.model)
+    if endpoint.base_url is None or provider is None:
+        return provider, name
+    if provider in PROVIDERS_WITH_URL and not _TAG.fullmatch(name):
+        return provider, name
+    if _TAG.fullmatch(name) or not _is_provider(provider):
+        return None, endpoint.model
+    raise AgentFailed(
+        f"base_url: the API of {provider} has no other URL here (possible: {', '.join(PROVIDERS_WITH_URL)});"
+        f" for a server with OpenAI's chat API write openai-chat:{endpoint.model}",
+        retryable=False,
+    )
+
+
+#: Key for a server that needs none.
+_NO_KEY = "no-key"
+#: Tags of models of Ollama, such as `mistral:7b`, whose name may be that of a provider.
+_TAG = re.compile(r"latest|\d+(\.\d+)?[bm](-.*)?", re.IGNORECASE)
+
+
+def _is_provider(name: str) -> bool:
+    try:
+        infer_provider_class(name)
+    except ValueError:
+        return False
+    except (UserError, ImportError):  # its package is not installed
+        return True
+    return True
 
 
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, ModelPool] = WeakKeyDictionary()
@@ -148,21 +193,24 @@ def pool_of_running_loop() -> ModelPool:
     return pool
 
 
-def provider_problem(model: str, *, names_key: bool) -> str | None:
+def provider_problem(model: str, base_url: str | None, *, names_key: bool) -> str | None:
     """Return the problem of a `provider:model` that can be found without a request; None: no problem.
 
     Args:
         model: The provider and its model.
+        base_url: URL of the endpoint; None: that of the provider.
         names_key: Whether the agents file names the variable of the key. If not, the provider reads its usual one.
     """
-    provider, _ = parse_model_id(model)
     try:
+        provider, _ = split_endpoint(Endpoint(model, base_url))
+        if base_url is not None and provider is None:
+            return None
         infer_provider_class(provider or model)
-        if not names_key:
+        if not names_key and base_url is None:
             infer_provider(provider or model)
     except (UserError, ImportError) as error:
         return _explain(error)
-    except ValueError as error:
+    except (AgentFailed, ValueError) as error:
         return str(error)
     return None
 

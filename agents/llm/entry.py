@@ -38,7 +38,7 @@ from ..tables import (
     Tokens,
     Window,
 )
-from .checks import WHAT, check_llm, model_field
+from .checks import WHAT, check_llm, check_settings, model_field
 
 if TYPE_CHECKING:
     from .agent import LLMAgent
@@ -46,14 +46,21 @@ if TYPE_CHECKING:
     from .tools import Toolbox
 
 
-#: Pattern of settings of a single provider, which begin with its name; their values are not checked here.
+#: Pattern of settings of a single provider, which begin with its name; `checks` compares them with its package.
 _OF_A_PROVIDER = re.compile(
     r"(anthropic|bedrock|cerebras|cohere|google|groq|mistral|openai|openrouter|xai)_\w+"
 )
 
 
-#: Settings that have their own fields, or that the turn sets.
-_NOT_A_SETTING = frozenset({"temperature", "max_tokens", "timeout", "request_timeout", "max_retries"})
+#: Settings that have their own fields, or that the turn sets, with what to use instead.
+_NOT_A_SETTING = {
+    "temperature": "the field temperature of the agent",
+    "max_tokens": "the field max_tokens of the agent",
+    "timeout": "request_timeout_s of the model",
+    "request_timeout": "request_timeout_s of the model",
+    "max_retries": "retries of the model",
+    "tool_choice": "nothing: the turn sets it",
+}
 
 
 def _settings(settings: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -61,16 +68,25 @@ def _settings(settings: dict[str, JsonValue]) -> dict[str, JsonValue]:
         return settings
     from pydantic_ai.settings import ModelSettings
 
-    known_settings = ModelSettings.__annotations__.keys() - _NOT_A_SETTING
+    known_settings = ModelSettings.__annotations__.keys() - _NOT_A_SETTING.keys()
     for name in settings:
+        if name in _NOT_A_SETTING:
+            raise ValueError(f"must not have {name!r}; use {_NOT_A_SETTING[name]}")
         if name not in known_settings and not _OF_A_PROVIDER.fullmatch(name):
-            raise ValueError(
-                f"has the unknown model setting {name!r}; known: {', '.join(sorted(known_settings))}"
-            )
+            near = nearest_names(name, known_settings)
+            raise ValueError(f"has the unknown model setting {name!r} ({near})")
     return settings
 
 
 ExtraSettings = Annotated[dict[str, JsonValue], AfterValidator(_settings)]
+
+
+#: Tools that the provider of the model runs itself.
+ProviderTool = Literal["web_search", "web_fetch", "code_execution", "x_search"]
+
+
+#: Effort of thinking; false: none, or as little as the model allows.
+Thinking = Literal["minimal", "low", "medium", "high", "xhigh", "max"] | bool
 
 
 CutAnswers = Literal["keep", "fail"]
@@ -93,6 +109,13 @@ class LLMEntry(GuardedEntry):
     settings: ExtraSettings = Field(default_factory=dict)
     #: Names of `[tools]` and `[mcp]` tables that the model may call.
     tools: tuple[str, ...] = Field(default=(), max_length=100)
+    #: Tools that the provider runs itself, if it has them. These fields are left out if they are the default, so that
+    #: the identity of an agent stays the same.
+    provider_tools: tuple[ProviderTool, ...] = Field(default=(), exclude_if=lambda value: not value)
+    #: Effort of thinking; None: the model's default.
+    thinking: Thinking | None = Field(default=None, exclude_if=lambda value: value is None)
+    #: Maximum requests for a corrected answer, if its form is wrong.
+    output_retries: int = Field(default=2, ge=0, le=10, exclude_if=lambda value: value == 2)
     #: Maximum requests of one turn, against endless tool calls.
     max_requests: int = Field(default=20, ge=1, le=200)
     #: `module:Class` of the pydantic model of its messages, which are then JSON.
@@ -132,7 +155,9 @@ class LLMEntry(GuardedEntry):
             instructions=instructions,
             temperature=_either(binding.temperature, self.temperature),
             max_tokens=max_tokens,
-            settings=self.settings,
+            settings=self.settings if self.thinking is None else {**self.settings, "thinking": self.thinking},
+            provider_tools=self.provider_tools,
+            output_retries=self.output_retries,
             context_tokens=_either(self.context_tokens, model.dialog_tokens),
             window_tokens=None
             if self.context_tokens or model.context_tokens
@@ -172,7 +197,8 @@ class LLMEntry(GuardedEntry):
 
     def check(self, env: KindEnv) -> Iterator[FieldProblem]:
         """As in AgentKind."""
-        return check_llm(self.models, self.tools, self.output, env)
+        yield from check_llm(self.models, self.tools, self.output, env)
+        yield from check_settings(self.settings)
 
     def broken_rules(self, tables: FileTables, sessions: Collection[str]) -> Iterator[tuple[str, str]]:
         """As in AgentKind: unknown models and tools."""
@@ -203,7 +229,7 @@ class LLMEntry(GuardedEntry):
         turn closes.
         """
         answer = binding.max_tokens or self.max_tokens
-        if answer is None or self.tools:  # answers and tool calls without a limit
+        if answer is None or self.tools or self.provider_tools:  # answers and tool calls without a limit
             return UNKNOWN_SPENDING
         models = [env.tables.find_model(name) for name in self.models]
         instructions = self.instructions if binding.instructions is None else binding.instructions
@@ -227,9 +253,13 @@ class LLMEntry(GuardedEntry):
             model=first.model,
             identity=sha256("\n".join(settings).encode()).hexdigest()[:16],
             context_tokens=self.context_tokens or first.review_tokens or first.dialog_tokens,
-            input_usd_per_million=first.input_usd_per_million,
-            output_usd_per_million=first.output_usd_per_million,
+            input_usd_per_million=first.own_price and first.own_price.input,
+            output_usd_per_million=first.own_price and first.own_price.output,
         )
+
+    def model_names(self) -> Sequence[str]:
+        """As in AgentKind."""
+        return self.models
 
     def rate_model(self) -> str:
         """As in AgentKind."""
@@ -259,10 +289,11 @@ PROMPT_TOKENS = 500
 
 def _cost_micros(model: ModelEntry, asked: int, answer: int) -> int | None:
     """Return the cost by the registry's prices; None: no price (the price list is used after the turn)."""
-    if not model.has_price:
+    price = model.own_price
+    if price is None:
         return None
-    dearest = max(model.input_usd_per_million or 0.0, model.cached_usd_per_million or 0.0)
-    return round(asked * dearest + answer * (model.output_usd_per_million or 0.0))
+    dearest_input = max(price.input, price.cached or 0.0, price.cache_write or 0.0)
+    return round(asked * dearest_input + answer * max(price.output, price.reasoning or 0.0))
 
 
 _NOT_RUNNING = (
@@ -276,7 +307,7 @@ def _sources(models: Sequence[str], env: KindEnv) -> list[ModelSource]:
     sources, troubles = [], []
     for name in models:
         try:
-            sources.append(_source(name, env))
+            sources.append(model_source(name, env))
         except AgentError as trouble:
             troubles.append(trouble)
     if not sources:
@@ -284,7 +315,12 @@ def _sources(models: Sequence[str], env: KindEnv) -> list[ModelSource]:
     return sources
 
 
-def _source(name: str, env: KindEnv) -> ModelSource:
+def model_source(name: str, env: KindEnv) -> ModelSource:
+    """Return the endpoint of a model.
+
+    Raises:
+        AgentError: The local model does not run, or the variable of the key is not set.
+    """
     from .clients import Endpoint
     from .settings import ModelSource, Price
 
@@ -299,11 +335,7 @@ def _source(name: str, env: KindEnv) -> ModelSource:
     key = env.read_variable(model.api_key_env) if model.api_key_env else None
     if model.api_key_env and not key:
         raise AgentFailed(f"environment variable {model.api_key_env} is not set", retryable=False)
-    price = None
-    if model.has_price:
-        price = Price(
-            input=model.input_usd_per_million or 0.0,
-            output=model.output_usd_per_million or 0.0,
-            cached=model.cached_usd_per_million,
-        )
-    return ModelSource(Endpoint(model.model, model.base_url, key), price, name)
+    own = model.own_price
+    price = None if own is None else Price(**own.model_dump())
+    endpoint = Endpoint(model.model, model.base_url, key)
+    return ModelSource(endpoint, price, name, lacks_price=model.lacks_price())

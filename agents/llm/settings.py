@@ -8,7 +8,7 @@ The provider counts the tokens. The prices are those of the registry, or else of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -22,8 +22,10 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from ...models.alignment.marks import Scores
+from ...models.errors import AgentFailed
 from ...models.prompts.layout import Prompt, build_prompt
 from ...models.prompts.plain import plain_system_prompt
+from ...models.sessions.known_agents import PRICE_ADVICE
 from ...models.text.json_text import dump_json, parse_json
 from ...models.turns.turn import (
     MAX_ANSWER,
@@ -151,12 +153,29 @@ class Price:
     output: float = 0.0
     #: Price of cached input tokens; None: the price of other input tokens.
     cached: float | None = None
+    #: Price of input tokens that are written to the cache; None: the price of other input tokens.
+    cache_write: float | None = None
+    #: Price of the thinking among the output tokens; None: the price of other output tokens.
+    reasoning: float | None = None
 
-    def cost_micros(self, usage: Usage) -> int:
-        """Return the cost in millionths of a US dollar."""
-        cached = self.input if self.cached is None else self.cached
-        fresh = usage.input_tokens - usage.cached_tokens
-        return round(fresh * self.input + usage.cached_tokens * cached + usage.output_tokens * self.output)
+    def cost_micros(self, usage: Usage, *, written: int = 0, reasoning: int = 0) -> int:
+        """Return the cost in millionths of a US dollar.
+
+        Args:
+            usage: The usage.
+            written: Of the input tokens, those that were written to the cache.
+            reasoning: Of the output tokens, those of thinking.
+        """
+        written = min(written, usage.input_tokens - usage.cached_tokens)
+        reasoning = min(reasoning, usage.output_tokens)
+        parts = (
+            (usage.input_tokens - usage.cached_tokens - written, self.input),
+            (usage.cached_tokens, self.input if self.cached is None else self.cached),
+            (written, self.input if self.cache_write is None else self.cache_write),
+            (usage.output_tokens - reasoning, self.output),
+            (reasoning, self.output if self.reasoning is None else self.reasoning),
+        )
+        return round(sum(tokens * price for tokens, price in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +188,10 @@ class PricedModel:
     entry: str = ""
 
 
+#: Names of the tokens of thinking among the details of a usage.
+_REASONING = ("reasoning_tokens", "thoughts_tokens")
+
+
 def usage_of(response: ModelResponse, price: Price | None) -> Usage:
     """Return the usage of one answer; the cost is 0 without a price in the registry or the price list."""
     reported = response.usage
@@ -178,7 +201,11 @@ def usage_of(response: ModelResponse, price: Price | None) -> Usage:
         cached_tokens=min(reported.cache_read_tokens, reported.input_tokens),
         requests=1,
     )
-    micros = int((reported.cost or Decimal(0)) * 1_000_000) if price is None else price.cost_micros(spent)
+    if price is None:
+        micros = int((reported.cost or Decimal(0)) * 1_000_000)
+    else:
+        reasoning = max(reported.details.get(name, 0) for name in _REASONING)
+        micros = price.cost_micros(spent, written=reported.cache_write_tokens, reasoning=reasoning)
     return spent.model_copy(update={"cost_micros": micros})
 
 
@@ -198,6 +225,8 @@ class ModelSource:
     price: Price | None = None
     #: Name in the registry.
     entry: str = ""
+    #: Whether neither the registry nor the price list has a price.
+    lacks_price: bool = False
 
     @property
     def name(self) -> str:
@@ -210,6 +239,18 @@ class ModelSource:
     def secret(self) -> str | None:
         """API key, which messages must not contain."""
         return self.model.api_key if isinstance(self.model, Endpoint) else None
+
+
+def require_prices(sources: Sequence[ModelSource]) -> None:
+    """Refuse models whose cost is unknown, in a session with a cost budget.
+
+    Raises:
+        AgentFailed: A model has no price; not retryable.
+    """
+    for source in sources:
+        if source.lacks_price:
+            line = f"the session has a cost budget, and model {source.entry!r} has no price: {PRICE_ADVICE}"
+            raise AgentFailed(line, retryable=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +286,10 @@ class LLMSettings:
     request_timeout_s: float | None = None
     #: Maximum retries of a failed request.
     retries: int = 2
+    #: Tools that the provider runs itself, and maximum corrections of an answer. No parts of the text by which
+    #: finished calls are found.
+    provider_tools: tuple[str, ...] = field(default=(), repr=False)
+    output_retries: int = field(default=2, repr=False)
     #: Maximum requests of one turn; a model that calls tools makes several.
     max_requests: int = 20
     #: Media types of files that each model of the chain takes, such as `image/*`; empty: none.

@@ -23,6 +23,8 @@ from typing import Annotated, Any, NoReturn
 
 from pydantic import Field
 from pydantic_ai import FunctionToolset, RunContext, Tool, ToolDefinition
+from pydantic_ai.capabilities import NativeTool
+from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
@@ -39,6 +41,7 @@ from ..execution.failures import to_agent_error
 from ..execution.loading import load_callable
 from ..tables import McpEntry, ToolEntry
 from .approvals import AnswerNeeded, approval_metadata, find_answer, mark_tools
+from .tool_failures import NamedServer, failure_metadata, mark_failing
 
 _effect_id: ContextVar[str] = ContextVar("effect_id")
 
@@ -128,9 +131,7 @@ class Toolbox:
 
     def secrets(self) -> list[str]:
         """Return the secrets of the servers, which messages must not contain."""
-        names = [
-            name for server in self._servers.values() for name in (server.token_env, *server.env) if name
-        ]
+        names = [name for server in self._servers.values() for name in server.variables]
         return [secret for secret in map(self._getenv, names) if secret]
 
 
@@ -174,7 +175,9 @@ def _function(name: str, entry: ToolEntry) -> Tool[ToolContext]:
             timeout=entry.timeout_s,
             # Alone: the question would cancel another call while it runs, and the next attempt would repeat it.
             sequential=bool(entry.approval),
-            metadata=approval_metadata(entry.approval),
+            metadata=(approval_metadata(entry.approval) or {})
+            | failure_metadata(fails_turn=entry.on_error == "fail")
+            or None,
         )
     except Exception as error:
         raise to_agent_error(error, retryable=False) from error
@@ -188,24 +191,42 @@ def mcp_toolset(name: str, entry: McpEntry, getenv: Callable[[str], str | None])
     """
     if not has_mcp():
         raise AgentFailed(NO_MCP, retryable=False)
-    from fastmcp.client.transports import StdioTransport
     from pydantic_ai.mcp import MCPToolset
 
-    server: Any = entry.url
-    token = _variable(entry.token_env, getenv) if entry.token_env else None
-    if entry.command:
-        program, *arguments = entry.command
-        passed = {variable: _variable(variable, getenv) for variable in entry.env}
-        server = StdioTransport(program, arguments, env=passed or None, keep_alive=False)
     toolset: Toolset = MCPToolset(
-        server, id=name, auth=token, process_tool_call=_with_effect_id, init_timeout=_STARTING_S
+        _transport(entry, getenv),
+        id=name,
+        # `ToolCalls` decides what the model gets.
+        tool_error_behavior="error",
+        process_tool_call=_with_effect_id,
+        init_timeout=_STARTING_S,
     )
+    secrets = [secret for secret in map(getenv, entry.variables) if secret]
+    toolset = NamedServer(toolset, name=name, secrets=secrets)
     if entry.tools is not None:
         wanted = frozenset(entry.tools)
         toolset = toolset.filtered(lambda _, tool: tool.name in wanted)
     if entry.approval:
         toolset = toolset.prepared(lambda _, tools: mark_tools(name, entry.approval, tools))
+    if entry.on_error == "fail":
+        toolset = toolset.prepared(lambda _, tools: mark_failing(tools))
     return toolset.prefixed(name)
+
+
+def _transport(entry: McpEntry, getenv: Callable[[str], str | None]) -> Any:
+    """Return how a server is reached."""
+    from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
+    from fastmcp.mcp_config import infer_transport_type_from_url
+
+    if entry.command:
+        program, *arguments = entry.command
+        passed = {variable: _variable(variable, getenv) for variable in entry.env}
+        return StdioTransport(program, arguments, env=passed or None, keep_alive=False)
+    url = str(entry.url)
+    headers = {header: _variable(variable, getenv) for header, variable in entry.headers_env.items()}
+    token = _variable(entry.token_env, getenv) if entry.token_env else None
+    is_sse = (entry.transport or infer_transport_type_from_url(url)) == "sse"
+    return (SSETransport if is_sse else StreamableHttpTransport)(url, headers=headers or None, auth=token)
 
 
 def has_mcp() -> bool:
@@ -228,6 +249,11 @@ async def _with_effect_id(
     ctx: RunContext[ToolContext], call: Any, name: str, arguments: dict[str, Any]
 ) -> Any:
     return await call(name, arguments, metadata={EFFECT_ID: ctx.deps.effect_id})
+
+
+def provider_tools(kinds: Sequence[str]) -> list[NativeTool[ToolContext]]:
+    """Return tools that the provider of the model runs itself, such as `web_search`."""
+    return [NativeTool(NATIVE_TOOL_TYPES[kind]()) for kind in kinds]
 
 
 def _variable(name: str, getenv: Callable[[str], str | None]) -> str:

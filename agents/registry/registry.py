@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from ...models.errors import InvalidInput, UnknownAgent
+from ...models.errors import AgentError, InvalidInput, UnknownAgent
 from ...models.memory.sentences import ModelParser, Parser, registered_parser
 from ...models.sessions.known_agents import KnownAgents, ReaderModel
 from ...models.sessions.limits import Rate, SpendingBounds
@@ -27,9 +27,13 @@ from ..execution.threads import DaemonThreadPool
 from ..guards import CallableGuard, GuardEntry, check_guard_names
 from ..kinds.object import ObjectEntry, object_entry
 from ..kinds.session import SessionEntry, SessionFiles
+from ..tables import THIS_MACHINE, ModelEntry
 from .agents_file import AgentEntry, AgentsFile, check_not_planted, read_agents_file
 from .built_in import BUILT_IN
 from .modules import NO_MODULES, ModuleLoader
+
+if TYPE_CHECKING:
+    from ..llm.settings import ModelSource
 
 #: An agent of the agents file, or one that is given as an object.
 Entry = AgentEntry | ObjectEntry
@@ -171,6 +175,29 @@ class Registry:
         return KnownAgents(
             self._entries, people=people, built_in=self._entries.keys() - self._own, unpriced=unpriced
         )
+
+    def models(self) -> dict[str, ModelEntry]:
+        """Return the models of the `[models]` tables and of the agents, sorted by name."""
+        used = {name for entry in self._entries.values() for name in entry.model_names()}
+        names = sorted({*self._env.tables.models, *used})
+        return {name: self._env.tables.find_model(name) for name in names}
+
+    def describe_price(self, model: str) -> str | None:
+        """Return the prices of a model in one line; None: it has none. That of the local model is 0."""
+        entry = self._env.tables.find_model(model)
+        return "free" if entry is THIS_MACHINE else entry.describe_price()
+
+    def model_sources(self) -> tuple[dict[str, ModelSource], dict[str, str]]:
+        """Return the endpoints of `models`, and the problems of those that have none now."""
+        from ..llm.entry import model_source
+
+        sources, problems = {}, {}
+        for name in self.models():
+            try:
+                sources[name] = model_source(name, self._env)
+            except AgentError as error:
+                problems[name] = str(error)
+        return sources, problems
 
     def knows(self, name: str) -> bool:
         """Return whether there is an agent of that name."""

@@ -64,16 +64,17 @@ OVERDUE_MS = 30_000
 ARCHIVE_LATE_MS = 180_000
 
 
-def run_checks(settings: Settings) -> Iterator[CheckResult]:
+def run_checks(settings: Settings, *, probe: bool = False) -> Iterator[CheckResult]:
     """Run all checks in order; a problem is a finding, never an exception.
 
     Args:
         settings: Settings of this process; the workers should have the same.
+        probe: Whether each endpoint of a model is asked for one token.
     """
     yield check_python()
     yield from check_packages()
     yield from check_settings(settings)
-    yield from check_agents(settings)
+    yield from check_agents(settings, probe=probe)
     yield check_local_model(settings)
     yield check_traces()
     url = resolve_redis_url(settings)

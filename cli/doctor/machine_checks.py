@@ -14,7 +14,9 @@ from ...config.project import describe_owner, list_moved_projects, unread_agents
 from ...config.settings import Settings, find_settings_problems
 from ...config.sources import settings_file
 from ...config.standard_variables import load_telemetry_settings
-from ...models.errors import RegistryError
+from ...models.errors import MissingPackage, RegistryError
+from ...models.extras import check_installed
+from ...models.sessions.known_agents import PRICE_ADVICE
 from ...models.sessions.options import AgentBinding
 from ...tasks.planning.dispatch import format_amount
 from ...workers.local.code_check import importing_as_workers
@@ -71,8 +73,13 @@ def check_settings(settings: Settings) -> Iterator[CheckResult]:
         yield warning("settings", problem, "to list all settings: symposia config")
 
 
-def check_agents(settings: Settings) -> Iterator[CheckResult]:
-    """Report the registered agents, their problems, and the limits of tenants."""
+def check_agents(settings: Settings, *, probe: bool = False) -> Iterator[CheckResult]:
+    """Report the registered agents, their problems, their models, and the limits of tenants.
+
+    Args:
+        settings: Settings of this process; the workers should have the same.
+        probe: Whether each endpoint of a model is asked for one token.
+    """
     try:
         with importing_as_workers():
             registry = load_registry(settings, import_modules=True)
@@ -89,7 +96,38 @@ def check_agents(settings: Settings) -> Iterator[CheckResult]:
     yield good("agents", ", ".join(registry.names()))
     for problem in problems:
         yield warning("agents", str(problem), "its turns fail until this is fixed")
+    yield from _prices(registry)
+    if probe:
+        yield from _probe_endpoints(registry)
     yield from _limits(settings, registry)
+
+
+def _prices(registry: Registry) -> Iterator[CheckResult]:
+    """Report the prices in use, and models without one."""
+    for name, model in registry.models().items():
+        price = registry.describe_price(name)
+        shown = name if name == model.model else f"{name} ({model.model})"
+        text = f"{shown}: {price or 'no price'}"
+        yield good("prices", text, "" if price else f"sessions with a cost budget refuse it: {PRICE_ADVICE}")
+
+
+def _probe_endpoints(registry: Registry) -> Iterator[CheckResult]:
+    """Ask each endpoint of a model for one token."""
+    try:
+        check_installed("pydantic_ai", "a probe of models")
+    except MissingPackage as error:
+        yield warning("models", str(error), "type this where a worker runs")
+        return
+    from ...agents.llm.probe import probe_models
+
+    sources, problems = registry.model_sources()
+    for name, problem in problems.items():
+        yield warning("models", f"{name}: {problem}", "its turns fail until this is fixed")
+    for result in probe_models(sources):
+        if result.problem is None:
+            yield good("models", f"{result.name}: answers in {result.took_ms} ms")
+        else:
+            yield warning("models", f"{result.name}: {result.problem}", "its turns fail until this is fixed")
 
 
 def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:

@@ -115,9 +115,13 @@ def repair(
 
 def doctor(
     worker: Annotated[bool, typer.Option("--worker", help="Check only the workers of this host.")] = False,
+    probe: Annotated[
+        bool,
+        typer.Option("--probe", help="Ask each endpoint of a model for one token, which costs a little."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check Redis, workers, agents and versions, and report how to fix each problem.
+    """Check Redis, workers, agents, prices and versions, and report how to fix each problem.
 
     Exit code 4: sessions cannot run. With --worker: no worker of this host has announced itself within 30 seconds.
 
@@ -128,7 +132,7 @@ def doctor(
     from ..doctor.server_checks import Grade, check_host_workers
 
     settings = load_settings()
-    findings = list(check_host_workers(settings) if worker else run_checks(settings))
+    findings = list(check_host_workers(settings) if worker else run_checks(settings, probe=probe))
     is_well = all(finding.grade is not Grade.BAD for finding in findings)
     if as_json:
         print_json({"ok": is_well, "findings": [finding.to_json() for finding in findings]})

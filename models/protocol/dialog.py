@@ -36,6 +36,8 @@ _HISTORY = "history"
 _OUTPUT = "output"
 #: Key in a message's event for the reason why its text is incomplete.
 _CUT = "cut"
+#: Key in a message's event for the tool uses of its turn.
+_TOOL_USES = "tool_uses"
 
 
 class CutReason(StrEnum):
@@ -120,6 +122,11 @@ class Message(ProtocolObject):
         return next((cut_reason for cut_reason in CutReason if cut_reason == reason), None)
 
     @property
+    def tool_uses_data(self) -> list[JsonValue] | None:
+        """Tool uses of its turn as JSON data, for `tool_uses_of`; None: there are none."""
+        return self._event_field(_TOOL_USES, list)
+
+    @property
     def cut_line(self) -> str:
         """Line that says that the text is incomplete, and why; empty: it is not known to be."""
         return "" if self.cut is None else f"[{CUT_LINES[self.cut]}]"
@@ -177,6 +184,17 @@ class Message(ProtocolObject):
     def with_cut(self, reason: CutReason) -> Message:
         """Return the message of a turn whose text is incomplete."""
         return self._with_data(_CUT, reason.value)
+
+    def with_tool_uses_data(self, uses: list[JsonValue]) -> Message:
+        """Return the last message of a turn with the tool uses of the turn."""
+        return self._with_data(_TOOL_USES, uses)
+
+    def without_tool_uses_data(self) -> Message:
+        """Return the message without tool uses."""
+        if self.event is None or self.tool_uses_data is None:
+            return self
+        data = {name: value for name, value in (self.event.data or {}).items() if name != _TOOL_USES}
+        return self.changed(event=self.event.changed(data=data))
 
     def _with_data(self, name: str, value: JsonValue) -> Message:
         assert self.event is not None  # noqa: S101 - `build_turn_message` has set it

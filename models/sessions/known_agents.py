@@ -9,6 +9,12 @@ from pydantic import Field
 
 from ..turns.frozen import Frozen
 
+#: What to do about a model without a price: its cost would count as 0, and a cost budget would never end its session.
+PRICE_ADVICE = (
+    "add `price = {input = ..., output = ..., cached = ...}` (US dollars per million tokens) to its [models] table,"
+    " 0 for a free model"
+)
+
 
 class KnownAgents(frozenset[str]):
     """Names of agents.

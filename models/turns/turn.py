@@ -31,6 +31,7 @@ from .frozen import Frozen, ShortText
 from .items import ItemResult, NewItem, WorkItem
 from .position import TurnPosition
 from .streaming import output_of_turn
+from .tool_uses import ToolUse
 
 #: Data of a turn beside its text.
 OutputValue = Annotated[JsonValue | None, BeforeValidator(to_json_data)]
@@ -74,6 +75,11 @@ class Usage(Frozen):
     def tokens(self) -> int:
         """Input and output tokens together."""
         return self.input_tokens + self.output_tokens
+
+    @property
+    def cached_share(self) -> float:
+        """Part of the input tokens that the provider had in its cache, from 0 to 1."""
+        return self.cached_tokens / self.input_tokens if self.input_tokens else 0.0
 
     @property
     def cost_usd(self) -> float:
@@ -327,6 +333,8 @@ class TurnOutcome(Frozen):
     usage: TurnUsage = Usage()
     #: Why the text of the last message is incomplete. Left out if it is not, so that workers of earlier versions read it.
     cut: CutReason | None = Field(default=None, exclude_if=lambda value: value is None)
+    #: Tool calls of the turn with their results, stored with the last message. Left out like `cut`.
+    tool_uses: tuple[ToolUse, ...] = Field(default=(), exclude_if=lambda value: not value)
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = Field(default=0, ge=0)
 

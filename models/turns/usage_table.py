@@ -25,9 +25,10 @@ class UsageTable(dict[str, Usage], Rows):
         return f"<table><thead>{_HEAD}</thead><tbody>{''.join(_row(*item) for item in whole.items())}</tbody></table>"
 
 
-_HEAD = "<tr><th></th><th>requests</th><th>input tokens</th><th>output tokens</th><th>US dollars</th></tr>"
+_HEAD = "<tr><th></th><th>requests</th><th>input tokens</th><th>from cache</th><th>output tokens</th><th>US dollars</th></tr>"
 
 
 def _row(name: str, usage: Usage) -> str:
-    cells = (usage.requests, usage.input_tokens, usage.output_tokens, f"{usage.cost_usd:.4f}")
+    cached = f"{usage.cached_share:.0%}"
+    cells = (usage.requests, usage.input_tokens, cached, usage.output_tokens, f"{usage.cost_usd:.4f}")
     return f"<tr><th>{escape(name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

@@ -24,7 +24,7 @@ from ...models.errors import (
 from ...models.modes import check_mode_options, effective_stop, mode_of
 from ...models.protocol.base import Trace
 from ...models.protocol.collab import CollabStatus
-from ...models.sessions.known_agents import KnownAgents
+from ...models.sessions.known_agents import PRICE_ADVICE, KnownAgents
 from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.stop_conditions import MaxTurns
@@ -82,16 +82,17 @@ def _warn_of_built_in(submission: Submission, prepared: Submission, known_agents
             )
 
 
-def _warn_of_unpriced(prepared: Submission, known_agents: frozenset[str]) -> None:
-    """Log each participant whose turns a cost budget does not count."""
+def _refuse_unpriced(prepared: Submission, known_agents: frozenset[str]) -> None:
+    """Refuse a cost budget that does not count the turns of a participant.
+
+    Raises:
+        InvalidInput: The message names the participant, and the line that its model lacks.
+    """
     unpriced = KnownAgents.read(known_agents).unpriced
     for name, binding in prepared.agents.items():
         if binding.agent in unpriced:
-            log.warning(
-                "the cost budget does not count the turns of %s: the model of agent %s has no price; set"
-                " input_usd_per_million and output_usd_per_million in its [models] table, 0 for a free model",
-                *(name, binding.agent),
-            )
+            rule = f"must have a price for each of its models, because the session has a cost budget: {PRICE_ADVICE}"
+            raise InvalidInput(f"agents.{name}.agent", binding.agent, rule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +186,8 @@ class SessionOpener:
             prepared = prepared.model_copy(update={"record": self.records})
         collab = prepared.collab
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
-        if stop.remaining(Totals()).cost_micros is not None:
-            _warn_of_unpriced(prepared, known_agents)
+        if stop.remaining(Totals()).cost_micros is not None or prepared.limits.turn_usd is not None:
+            _refuse_unpriced(prepared, known_agents)
         roles = mode_of(collab.mode).roles(collab, prepared.options)
         spec = prepared.spec(stop, roles).model_copy(update={"submitted_in": submitted_in or active_span()})
         opening = Opening(

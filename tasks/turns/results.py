@@ -17,6 +17,7 @@ from ...models.sessions.plan import PlannedTurn
 from ...models.sessions.stop_conditions import StopReason
 from ...models.text.redact import excerpt
 from ...models.text.words import count_of
+from ...models.turns.tool_uses import bounded_uses, with_tool_uses
 from ...models.turns.turn import (
     Decision,
     DraftMessage,
@@ -106,6 +107,8 @@ class MessageBuilder:
                 message = message.with_output(outcome.output)
             if index == last and outcome.cut is not None:
                 message = message.with_cut(outcome.cut)
+            if index == last and outcome.tool_uses:
+                message = with_tool_uses(message, bounded_uses(outcome.tool_uses))
             yield message
 
     def _message(self, speaker: str, draft: DraftMessage, now: datetime) -> Message:

@@ -15,6 +15,7 @@ from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
 from ...models.turns.decision_ledger import DecisionLedger
 from ...models.turns.items import ItemResult
+from ...models.turns.tool_uses import own_tool_uses
 from ...models.turns.turn import (
     REVIEW_PARAMETER,
     Expects,
@@ -101,14 +102,14 @@ def turn_context(
     `earlier`: messages of the session's history, which come before them. The opening is left out if it is not among them.
     """
     texts = newest_messages(grant.messages, window, is_first_pinned=REVIEW_PARAMETER in facts.spec.parameters)
+    dialog = read_all_stored(Message, texts, session_id=facts.session_id, part="dialog")
     binding, mode = facts.spec.agents[planned.participant], mode_of(facts.collab.mode)
     totals = _totals(
         state, closed=state.closed, skipped=state.skipped, rounds=state.rounds, usage=state.usage
     )
-    own = read_all_stored(Message, texts, session_id=facts.session_id, part="dialog")
     has_room = len(grant.messages) < window or len(grant.messages) == state.messages
-    is_whole = has_room and len(own) == len(grant.messages)
-    messages = (*earlier, *own)
+    is_whole = has_room and len(dialog) == len(grant.messages)
+    messages = own_tool_uses((*earlier, *dialog), planned.participant)
     return TurnContext(
         session_id=facts.session_id,
         mode=facts.collab.mode,
@@ -128,7 +129,7 @@ def turn_context(
         scoring=facts.spec.protocol is not None,
         output_schema=facts.spec.output.json_schema if planned.output and facts.spec.output else None,
         messages=messages,
-        opening=opening_of(own) if is_whole else (),
+        opening=opening_of(dialog) if is_whole else (),
         position=turn_position(facts, state, planned, grant.number, totals, messages, is_whole=is_whole),
         descriptions=facts.descriptions,
         ledger=_ledger(facts, state, planned, totals),

@@ -14,6 +14,7 @@ export function headFacts(session, nowMs) {
     ["Messages", count(session.messages)],
     ["Tokens", count(session.usage.tokens)],
     ["Cost", dollars(session.usage.cost_micros)],
+    ...(session.usage.cached_tokens ? [["From cache", `${Math.round(100 * session.usage.cached_tokens / session.usage.input_tokens)}% of input`]] : []),
     ["Duration", duration(end - session.started_ms)],
     ["Opened", moment(session.opened_ms)],
     ...(session.queued_for_s >= 1 ? [["Queued", `${Math.round(session.queued_for_s)} s without a worker`]] : []),

@@ -210,13 +210,6 @@ def test_tool_may_ask_for_a_retry(speak, model):
     assert results(model.asked[2])[1] == "red it is"
 
 
-def test_a_tool_that_fails_fails_the_turn(speak, model):
-    model.answers(completion(tool=("broken", {})))
-    with pytest.raises(AgentFailed, match="LookupError: no such thing") as error:
-        speak()
-    assert error.value.retryable
-
-
 def test_endless_tool_calls_are_stopped(speak, model):
     model.answers(completion(tool=("add", {"a": 1, "b": 1})))
     with pytest.raises(AgentFailed, match="UsageLimitExceeded") as error:
@@ -310,9 +303,9 @@ def test_each_call_is_reported_at_its_begin_and_end(speak, model, heard):
         completion(tool=("add", {"a": 2, "b": 3})),
         completion(tool=("picky", {"room": "drawing"})),
         completion(tool=("broken", {})),
+        completion("done"),
     )
-    with pytest.raises(AgentFailed):
-        speak()
+    speak()
     assert heard.told() == [
         ("add", '{"a":2,"b":3}', "running"),
         ("add", '{"a":2,"b":3}', "ok"),

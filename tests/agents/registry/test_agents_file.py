@@ -37,7 +37,7 @@ AGENT = MODEL + "[agents.x]\nkind = 'llm'\nmodel = 'm'\n"
         ("[mcp.s]\nurl = 'http://h/mcp'\ntoken_env = 'sk-secret'", "mcp.s", "token_env",
          "must be the name of an environment variable"),
         ("[agents.x]\nkind = 'llm'\nmodel = 'local'\nsettings = {timeout = 3}", "agents.x", "settings",
-         "has the unknown model setting "),
+         "must not have 'timeout'; use request_timeout_s of the model"),
         ("[agents.x]\nkind = 'llm'\nmodel = 'local'\ntemperature = 3", "agents.x", "temperature",
          "must be less than or equal to 2"),
         ("[agents.x]\nkind = 'llm'\nmodel = 'local'\napi_key = 'sk-secret'", "agents.x", "api_key",

@@ -40,6 +40,7 @@ def test_doctor_exits_with_0_if_all_is_well(busy: Terminal):
             "settings",
             "data",
             "agents",
+            "prices",
             "limits",
             "local model",
             "traces",

@@ -1,10 +1,12 @@
-"""A real server of the Model Context Protocol, over its standard streams."""
+"""A real server of the Model Context Protocol: over its standard streams, or `mcp_server.py sse 8080` over HTTP."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 
 server = MCPServer("rooms")
 
@@ -22,5 +24,26 @@ def burn(room: str) -> str:
     return f"{room} is gone"
 
 
+@server.tool()
+def find(room: str) -> str:
+    """Finds a room."""
+    raise ToolError(f"there is no room {room}, token sk-house-12345678")
+
+
+@server.tool()
+def leave() -> str:
+    """Ends the server."""
+    os._exit(1)
+
+
+@server.tool()
+def header(name: str, ctx: Context) -> str:
+    """Returns a header of the request."""
+    return str(ctx.request_context.request.headers.get(name))
+
+
 if __name__ == "__main__":
-    server.run(transport="stdio")
+    if sys.argv[1:]:
+        server.run(transport=sys.argv[1], host="127.0.0.1", port=int(sys.argv[2]))
+    else:
+        server.run(transport="stdio")

@@ -78,6 +78,7 @@ class Asked:
     headers: dict[str, str]
     #: The client's side of the connection it came over.
     peer: tuple[str, int]
+    path: str = ""
 
     @property
     def messages(self) -> list[tuple[str, str]]:
@@ -137,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers["content-length"])
         body = json.loads(self.rfile.read(length))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.stub.asked.append(Asked(body, headers, self.client_address))
+        self.stub.asked.append(Asked(body, headers, self.client_address, self.path))
         answer = self.stub.next_answer(body)
         parts, end = chunks, "data: [DONE]\n\n"
         if self.path.endswith("/responses"):

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic_ai import ModelRetry, RunContext
 
 from symposia.agents.llm.tools import ToolContext
+from symposia.models.errors import AgentFailed
 
 #: Calls of this process.
 calls: list[tuple[str, str]] = []
@@ -48,6 +49,24 @@ async def picky(room: str) -> str:
 def broken() -> str:
     """Always fails."""
     raise LookupError("no such thing")
+
+
+def leaky() -> str:
+    """Fails with a secret in its message."""
+    raise ValueError("sent key sk-house-1\nto the house")
+
+
+def flaky(ctx: RunContext[ToolContext]) -> str:
+    """Fails at first."""
+    calls.append(("flaky", ctx.deps.effect_id))
+    if len(calls) == 1:
+        raise TimeoutError
+    return "done"
+
+
+def refusing() -> str:
+    """Fails the turn."""
+    raise AgentFailed("the house is closed", retryable=False)
 
 
 not_callable = 7

@@ -34,6 +34,11 @@ approval = true
 callable = "stub_agents.approvals:fail_once"
 approval = true
 
+[tools.fail_turn_once]
+callable = "stub_agents.approvals:fail_once"
+approval = true
+on_error = "fail"
+
 [tools.pay_by_ben]
 callable = "stub_agents.approvals:pay"
 approval = "ben"
@@ -53,7 +58,7 @@ guards = ["no_tea"]
 [agents.ada]
 kind = "llm"
 model = "stub"
-tools = ["pay", "haggle", "draw", "fail_once", "pay_by_ben"]
+tools = ["pay", "haggle", "draw", "fail_once", "fail_turn_once", "pay_by_ben"]
 """
 
 
@@ -165,9 +170,16 @@ def test_call_without_a_storable_result_is_made_once(begin, tool):
     assert ([amount for amount, _ in payments], said(job)) == ([5, 3], [("ada", "Done.")])
 
 
+def test_model_gets_the_failure_of_an_approved_call(begin, model):
+    installation, job = begin(pay(5, tool="fail_once"), completion("Done."))
+    decide(installation, job, "approve")
+    assert (said(job), len(payments)) == ([("ada", "Done.")], 1)
+    assert results(model)[0].startswith("The tool failed: ")
+
+
 def test_failed_call_is_repeated_with_its_effect_id(begin):
     policy = {"attempts": 2, "backoff_s": 0}
-    installation, job = begin(pay(5, tool="fail_once"), completion("Done."), policy=policy)
+    installation, job = begin(pay(5, tool="fail_turn_once"), completion("Done."), policy=policy)
     decide(installation, job, "approve")
     installation.sweep_until(job, lambda: job.state().is_final)
     assert said(job) == [("ada", "Done.")]
