@@ -130,6 +130,10 @@ class Decision(Frozen):
         default_factory=dict, max_length=1_000
     )
     reason: str = Field(default="", max_length=2_000)
+    #: Answer to the task, if satisfied; empty: there is none in the decision.
+    answer: str = Field(default="", max_length=32_768, exclude_if=lambda v: not v)
+    #: Why its text has no single meaning; empty: it has one.
+    fault: str = Field(default="", max_length=2_000, exclude_if=lambda v: not v)
     #: In alignment sessions the judge's scores, by participant id.
     scores: dict[ShortText, Scores] = Field(default_factory=dict, max_length=1_000)
 
@@ -298,6 +302,10 @@ class TurnOutcome(Frozen):
     cut: CutReason | None = Field(default=None, exclude_if=lambda value: value is None)
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = Field(default=0, ge=0)
+    #: Whether the agent was told what was wrong with its answer, and has answered again within the turn.
+    asked_again: bool = Field(default=False, exclude_if=lambda value: not value)
+    #: Number of lines that were cut because the agent wrote them in the name of others.
+    cut_voices: int = Field(default=0, ge=0, exclude_if=lambda value: not value)
 
     @classmethod
     def say(
@@ -339,6 +347,10 @@ class TurnResult(Frozen):
     has_output: bool = False
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = 0
+    #: Whether the agent was told what was wrong with its answer, and has answered again within the turn.
+    asked_again: bool = Field(default=False, exclude_if=lambda value: not value)
+    #: Number of lines that were cut because the agent wrote them in the name of others.
+    cut_voices: int = Field(default=0, exclude_if=lambda value: not value)
     #: Indices of the `TextSeen` conditions this turn's text satisfied.
     marks: tuple[int, ...] = ()
     #: Marks of the turn in an alignment session.
