@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncIterable, Callable, Sequence
 from dataclasses import replace
@@ -14,11 +15,22 @@ from pydantic_ai import RunContext, UsageLimits
 from pydantic_ai.agent import AgentRunResult, EventStreamHandler
 from pydantic_ai.capabilities import AbstractCapability, Instrumentation
 from pydantic_ai.exceptions import UnexpectedModelBehavior
-from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+from pydantic_ai.messages import (
+    AgentStreamEvent,
+    ModelMessage,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    UserContent,
+)
 from pydantic_ai.models.instrumented import InstrumentationSettings
+from pydantic_ai.settings import ModelSettings
 
 from ...models.errors import AgentError, AgentFailed
 from ...models.protocol.dialog import CUT_LINES, CutReason, Message, message_digest
+from ...models.text.redact import clean_text
+from ...models.text.thinking import ThinkingFilter, is_empty
 from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome, Usage
 from ..agent import TurnServices
@@ -38,9 +50,11 @@ from .context import (
     summary_prompt,
 )
 from .errors import model_failure
-from .prompts import without_own_name
+from .parsing import Answered, AnswerReader, AskAgain, ThoughtOnly, format_note, own_text
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
 from .tools import Toolbox, ToolContext, Toolset, review_toolsets
+
+log = logging.getLogger(__name__)
 
 #: Maximum retries of an answer of the wrong form; each describes the error to the model.
 MAX_OUTPUT_RETRIES = 2
@@ -166,14 +180,57 @@ class LLMAgent:
         turn = await name_attachments(without_tool_answers(whole_turn))
         shown = await self._build_history(turn, calls)
         files = await files_for_model(shown.messages, self._settings.attachments)
-        answer = await _model_agent().run(
-            [shown.prompt, *files] if files else shown.prompt,
+        reader = calls.reader = AnswerReader(turn, continues=self._settings.on_length == "continue")
+        prompt: str | Sequence[UserContent] = [shown.prompt, *files] if files else shown.prompt
+        earlier, model_settings = shown.earlier, self._settings.model_settings(turn)
+        while True:
+            try:
+                answer = await self._run(whole_turn, turn, calls, prompt, earlier, model_settings)
+            except AskAgain as again:  # at most once, and once more for a cut
+                prompt, earlier = format_note(again.note), again.messages
+            except ThoughtOnly as error:
+                limit = self._more_tokens(turn, error, model_settings)
+                model_settings = ModelSettings(**{**model_settings, "max_tokens": limit})
+                calls.request_key = fingerprint(calls.request_key, limit)
+            except Answered as answered:
+                outcome = answered.outcome.model_copy(update={"usage": calls.spent})
+                return outcome.model_copy(
+                    update={"left_out": shown.left_out, "asked_again": bool(reader.notes)}
+                )
+            except UnexpectedModelBehavior as error:
+                outcome = reader.give_up(error)
+                return outcome.model_copy(update={"usage": calls.spent, "left_out": shown.left_out})
+            else:
+                break
+        if REVIEW_PARAMETER in turn.parameters and answer.response.finish_reason == "length":
+            raise AgentFailed(_CUT, retryable=False)
+        outcome = _outcome(answer, turn, calls.spent, reader)
+        cut = _CUT_REASONS.get(answer.response.finish_reason or "")
+        if (cut is CutReason.LENGTH and self._settings.on_length == "fail") or (
+            cut is CutReason.FILTER and self._settings.on_filter == "fail"
+        ):
+            raise AgentFailed(f"the answer was {CUT_LINES[cut]}", retryable=False)
+        return outcome.model_copy(
+            update={"left_out": shown.left_out, "cut": cut, "asked_again": bool(reader.notes)}
+        )
+
+    async def _run(
+        self,
+        whole_turn: TurnContext,
+        turn: TurnContext,
+        calls: ModelCallHooks,
+        prompt: str | Sequence[UserContent],
+        earlier: Sequence[ModelMessage],
+        model_settings: ModelSettings,
+    ) -> AgentRunResult[Any]:
+        return await _model_agent().run(
+            prompt,
             model=calls.chain[0].model,
             deps=ToolContext(whole_turn),
             output_type=self._settings.form(turn) or str,
             instructions=self._settings.system_prompt(turn),
-            message_history=shown.earlier,
-            model_settings=self._settings.model_settings(turn),
+            message_history=earlier,
+            model_settings=model_settings,
             toolsets=self._toolsets(turn, calls),
             usage_limits=UsageLimits(request_limit=self._settings.max_requests),
             retries={"output": MAX_OUTPUT_RETRIES},
@@ -182,13 +239,20 @@ class LLMAgent:
             if calls.services.listener
             else None,
         )
-        if REVIEW_PARAMETER in turn.parameters and answer.response.finish_reason == "length":
-            raise AgentFailed(_CUT, retryable=False)
-        outcome = _outcome(answer, turn, calls.spent)
-        cut = _CUT_REASONS.get(answer.response.finish_reason or "")
-        if cut is not None and self._settings.fails_if_cut:
-            raise AgentFailed(f"the answer was {CUT_LINES[cut]}", retryable=False)
-        return outcome.model_copy(update={"left_out": shown.left_out, "cut": cut})
+
+    def _more_tokens(self, turn: TurnContext, error: ThoughtOnly, used: ModelSettings) -> int:
+        """Return twice the token limit of an answer that had nothing but thoughts, within the turn's budget.
+
+        Raises:
+            AgentFailed: The limit was raised before, or the budget has no room.
+        """
+        before = self._settings.model_settings(turn).get("max_tokens")
+        limit = 2 * (before or error.tokens)
+        if turn.remaining.tokens is not None:
+            limit = min(limit, turn.remaining.tokens)
+        if used.get("max_tokens") != before or limit <= (before or error.tokens):
+            raise AgentFailed(str(error), retryable=False)
+        return limit
 
     def _toolsets(self, turn: TurnContext, calls: ModelCallHooks) -> Sequence[Toolset] | None:
         services = calls.services
@@ -205,7 +269,9 @@ class LLMAgent:
         return (*keys, *(self._toolbox.secrets() if self._toolbox else ()))
 
 
-def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> TurnOutcome:
+def _outcome(
+    answer: AgentRunResult[Any], turn: TurnContext, spent: Usage, reader: AnswerReader
+) -> TurnOutcome:
     match answer.output:
         case DecisionForm() | ReviewForm() as form:
             return form.to_outcome(spent)
@@ -215,27 +281,43 @@ def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> Tu
         case dict() as data:
             return TurnOutcome(output=data, usage=spent)
         case output:
-            text = without_own_name(str(output), turn.me)
-    if not text:
+            text, cut_lines = own_text("".join((*reader.texts, str(output))), turn)
+    if is_empty(text):
         reason = answer.response.finish_reason
         raise UnexpectedModelBehavior(f"the model returned an empty answer (finish reason: {reason})")
-    return TurnOutcome.say(text, usage=spent)
+    if cut_lines:
+        log.info("cut %d lines that %s wrote in the name of others", cut_lines, turn.me.participant_id)
+    outcome = reader.finish_text(text, TurnOutcome.say(text, usage=spent))
+    return outcome.model_copy(update={"cut_voices": cut_lines})
 
 
 def _stream_handler(listener: OutputListener) -> EventStreamHandler[ToolContext]:
     """Return a handler that passes the streamed text to the listener."""
 
     async def read(_: RunContext[ToolContext], events: AsyncIterable[AgentStreamEvent]) -> None:
+        output = ThinkingFilter()
         async for event in events:
             match event:
                 case PartStartEvent(part=TextPart(content=text)):
-                    listener.add_output(text)
+                    _pass_on(listener, output, text)
                 case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                    listener.add_output(text)
+                    _pass_on(listener, output, text)
                 case _:
                     pass
+        _pass_on(listener, output, "", last=True)
 
     return read
+
+
+def _pass_on(listener: OutputListener, output: ThinkingFilter, text: str, *, last: bool = False) -> None:
+    """Pass the next text on without thoughts; what precedes a closing tag alone was a thought, too."""
+    closed = len(output.closed)
+    shown = output.feed(text, last=last)
+    if len(output.closed) > closed:
+        listener.restart_output()
+    shown = clean_text(shown)
+    if shown:
+        listener.add_output(shown)
 
 
 def _capabilities(calls: ModelCallHooks) -> list[AbstractCapability[ToolContext]]:

@@ -18,6 +18,7 @@ from pydantic_ai.exceptions import (
     ModelHTTPError,
     ModelQuotaExceededError,
     ModelRequestRejectedError,
+    UnexpectedModelBehavior,
     UsageLimitExceeded,
     UserError,
 )
@@ -56,6 +57,11 @@ def is_transient(error: Exception) -> bool:
     return True
 
 
+def is_provider_error(error: Exception) -> bool:
+    """Return whether a request failed at the provider; an answer without `choices` or `candidates` counts."""
+    return isinstance(error, ModelAPIError) or type(error) is UnexpectedModelBehavior
+
+
 def retry_pause_s(error: Exception, *, tries: int, most_tries: int, left_s: float) -> float | None:
     """Return the seconds to wait before a retry of the request; None: no retry.
 
@@ -65,9 +71,9 @@ def retry_pause_s(error: Exception, *, tries: int, most_tries: int, left_s: floa
         most_tries: Maximum number of attempts at this model.
         left_s: Seconds until the turn's deadline.
     """
-    if tries >= most_tries or not (isinstance(error, ModelAPIError) and is_transient(error)):
+    if tries >= most_tries or not (is_provider_error(error) and is_transient(error)):
         return None
-    pause = error.retry_after
+    pause = error.retry_after if isinstance(error, ModelAPIError) else None
     if pause is None:
         # Random, so that turns that failed at the same time do not retry at the same time.
         pause = min(FIRST_PAUSE_S * 2 ** (tries - 1), MAX_PAUSE_S) * random.uniform(0.75, 1.0)  # noqa: S311
