@@ -19,6 +19,7 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model, parse_model_id
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.providers import infer_provider, infer_provider_class
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
@@ -125,7 +126,11 @@ class ModelPool:
             api_key=endpoint.api_key,
             http_client=self._http,
         )
-        return OpenAIChatModel(endpoint.model, provider=provider)
+        return OpenAIChatModel(endpoint.model, provider=provider, profile=_UNREAD_TAGS)
+
+
+#: The invisible character keeps pydantic-ai from reading the tags: it takes a thought that is not closed for text.
+_UNREAD_TAGS = ModelProfile(thinking_tags=("<think>\u2060", "</think>"))
 
 
 def _provider(name: str, api_key: str | None) -> Provider[object]:

@@ -115,7 +115,7 @@ class AnswerReader:
                 raise Answered(TurnOutcome.say("".join(self.texts)))
             self._ask_again(messages, EMPTY)
             return response
-        if wanted.output_tools and not wanted.allow_text_output:
+        if wanted.output_tools:
             return self._read_text_for_tool(response, messages, wanted, text)
         if self.turn.expects is Expects.DECISION and self.turn.output_schema is None:
             self._check_decision(messages, text)
