@@ -50,7 +50,7 @@ from .context import (
     summary_prompt,
 )
 from .errors import model_failure
-from .parsing import Answered, AnswerReader, AskAgain, ThoughtOnly, format_note, own_text
+from .parsing import Answered, AnswerReader, AskAgain, ThoughtOnly, format_note, join_continuation, own_text
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
 from .tools import Toolbox, ToolContext, Toolset, review_toolsets
 
@@ -281,7 +281,7 @@ def _outcome(
         case dict() as data:
             return TurnOutcome(output=data, usage=spent)
         case output:
-            text, cut_lines = own_text("".join((*reader.texts, str(output))), turn)
+            text, cut_lines = own_text(join_continuation("".join(reader.texts), str(output)), turn)
     if is_empty(text):
         reason = answer.response.finish_reason
         raise UnexpectedModelBehavior(f"the model returned an empty answer (finish reason: {reason})")

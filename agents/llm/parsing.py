@@ -293,6 +293,11 @@ def _has_broken_call(response: ModelResponse) -> bool:
     return any(_arguments(part) is None for part in response.parts if isinstance(part, ToolCallPart))
 
 
+def join_continuation(before: str, text: str) -> str:
+    """Return a text that was cut and its continuation, which may begin with all of it again."""
+    return text if text.startswith(before) else before + text
+
+
 def own_text(text: str, turn: TurnContext) -> tuple[str, int]:
     """Return the text that is the speaker's own, and the number of lines in the name of others that are cut."""
     plain = without_frame(text, turn.me)
