@@ -23,6 +23,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 
 from .errors import InvalidInput
 from .text.json_text import depth_of, dump_json, parse_json, read_json, to_json_data
+from .text.lax_json import fit, read_one
 from .text.patterns import compile_pattern
 from .text.redact import excerpt
 from .turns.frozen import Frozen
@@ -286,11 +287,18 @@ class RequiredOutput(Frozen):
         """Return the outcome with its data, read from its text if it has none, and what is wrong with it."""
         if outcome.output is not None:
             return outcome, self.find_faults(outcome.output)
+        text = outcome.messages[-1].content if outcome.messages else ""
         try:
-            value = read_json(outcome.messages[-1].content if outcome.messages else "")
+            value = read_json(text)
         except ValueError:
-            return outcome, (NO_JSON,)
-        return outcome.model_copy(update={"output": value}), self.find_faults(value)
+            try:
+                value = read_one(text)
+            except ValueError:
+                return outcome, (NO_JSON,)
+        faults = self.find_faults(value)
+        if faults and not self.find_faults(fitted := fit(value, self.schema_)):
+            value, faults = fitted, ()
+        return outcome.model_copy(update={"output": value}), faults
 
 
 class SessionEnd(Frozen):

@@ -25,8 +25,9 @@ from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.settings import ModelSettings
 
 from ...models.errors import AgentError, AgentFailed
-from ...models.protocol.collab import Participant
 from ...models.protocol.dialog import CUT_LINES, CutReason, message_digest
+from ...models.text.redact import clean_text
+from ...models.text.thinking import ThinkingFilter, is_empty
 from ...models.turns.message_lists import estimate_tokens
 from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome, Usage
@@ -52,6 +53,7 @@ from .cuts import (
     split_dialog,
 )
 from .errors import model_failure
+from .parsing import Answered, AnswerReader, AskAgain, ThoughtOnly, format_note, join_continuation, own_text
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm, require_prices
 from .tools import Toolbox, ToolContext, Toolset, provider_tools, review_toolsets
 from .windows import MAX_DIALOG_TOKENS
@@ -195,7 +197,9 @@ class LLMAgent:
         once, and its usage counts for the turn.
         """
         asked = fingerprint(calls.request_key, message_digest(parts.to_leave_out[-1].message))
-        aside = replace(calls, services=replace(calls.services, listener=None), request_key=asked)
+        aside = replace(
+            calls, services=replace(calls.services, listener=None), request_key=asked, reader=None
+        )
         shown = first_blocks([*parts.to_leave_out, *parts.to_show], max_tokens) or parts.to_leave_out[-1:]
         request = minutes_request(parts.to_leave_out, max_tokens, has_minutes=bool(cut.text))
         try:
@@ -213,21 +217,46 @@ class LLMAgent:
         turn = await name_attachments(without_tool_answers(whole_turn))
         dialog = await self._show_dialog(turn, calls)
         try:
-            answer = await self._run(whole_turn, turn, calls, dialog)
+            outcome = await self._read_answers(whole_turn, turn, calls, dialog)
         except ModelContextWindowExceededError:
             if not await self._halve_window(turn, calls, dialog):
                 raise
             calls.begin_shorter_run()
             dialog = await self._show_dialog(turn, calls)
-            answer = await self._run(whole_turn, turn, calls, dialog)
-        if REVIEW_PARAMETER in turn.parameters and answer.response.finish_reason == "length":
-            raise AgentFailed(_CUT, retryable=False)
-        outcome = _outcome(answer, turn, calls.spent)
-        cut = _CUT_REASONS.get(answer.response.finish_reason or "")
-        if cut is not None and self._settings.fails_if_cut:
-            raise AgentFailed(f"the answer was {CUT_LINES[cut]}", retryable=False)
-        more = {"left_out": dialog.left_out, "cut": cut, "tool_uses": calls.tool_uses}
+            outcome = await self._read_answers(whole_turn, turn, calls, dialog)
+        more = {"usage": calls.spent, "left_out": dialog.left_out, "tool_uses": calls.tool_uses}
         return outcome.model_copy(update=more)
+
+    async def _read_answers(
+        self, whole_turn: TurnContext, turn: TurnContext, calls: ModelCallHooks, dialog: ShownDialog
+    ) -> TurnOutcome:
+        """Ask the model, and again for an answer that deviates: at most once, and once more for a cut."""
+        reader = calls.reader = AnswerReader(turn, continues=self._settings.on_length == "continue")
+        model_settings, again = self._settings.model_settings(turn), None
+        while True:
+            try:
+                answer = await self._run(
+                    whole_turn, turn, calls, dialog, again=again, model_settings=model_settings
+                )
+                break
+            except AskAgain as asked:
+                again = asked
+            except ThoughtOnly as error:
+                limit = self._more_tokens(turn, error, model_settings)
+                model_settings = ModelSettings(**{**model_settings, "max_tokens": limit})
+                calls.request_key = fingerprint(calls.request_key, limit)
+            except Answered as answered:
+                return answered.outcome.model_copy(update={"asked_again": bool(reader.notes)})
+            except UnexpectedModelBehavior as error:
+                return reader.give_up(error)
+        cut = _CUT_REASONS.get(answer.response.finish_reason or "")
+        if REVIEW_PARAMETER in turn.parameters and cut is CutReason.LENGTH:
+            raise AgentFailed(_CUT, retryable=False)
+        outcome = _outcome(answer, turn, calls.spent, reader)
+        fails = {CutReason.LENGTH: self._settings.on_length, CutReason.FILTER: self._settings.on_filter}
+        if cut is not None and fails[cut] == "fail":
+            raise AgentFailed(f"the answer was {CUT_LINES[cut]}", retryable=False)
+        return outcome.model_copy(update={"cut": cut, "asked_again": bool(reader.notes)})
 
     async def _halve_window(self, turn: TurnContext, calls: ModelCallHooks, dialog: ShownDialog) -> bool:
         """Halve the dialog of this participant from now on, and return whether anything is left to leave out."""
@@ -253,6 +282,8 @@ class LLMAgent:
         dialog: ShownDialog,
         *,
         request: str | None = None,
+        again: AskAgain | None = None,
+        model_settings: ModelSettings | None = None,
     ) -> AgentRunResult[Any]:
         """Ask the model.
 
@@ -262,6 +293,8 @@ class LLMAgent:
             calls: Hooks of the run.
             dialog: The messages to show.
             request: What is requested instead of the turn's answer, as text.
+            again: The answer that deviates, which is sent back with a note; None: it is the first request.
+            model_settings: Settings of the request; None: those of the turn.
         """
         settings, life = self._settings, None
         models = [source.model for source in calls.chain]
@@ -281,13 +314,15 @@ class LLMAgent:
         if request is not None and forms is not str:
             forms = [str, forms]
         return await _model_agent().run(
-            history.prompt,
+            history.prompt if again is None else format_note(again.note),
             model=models[0],
             deps=ToolContext(whole_turn),
             output_type=forms,
             instructions=system,
-            message_history=history.earlier,
-            model_settings=cast(ModelSettings, {**of_cache, **settings.model_settings(turn)}),
+            message_history=history.earlier if again is None else again.messages,
+            model_settings=cast(
+                ModelSettings, {**of_cache, **(model_settings or settings.model_settings(turn))}
+            ),
             toolsets=self._toolsets(turn, calls),
             usage_limits=UsageLimits(request_limit=settings.max_requests),
             retries={"output": settings.output_retries, "tools": MAX_TOOL_RETRIES},
@@ -296,6 +331,20 @@ class LLMAgent:
             if calls.services.listener
             else None,
         )
+
+    def _more_tokens(self, turn: TurnContext, error: ThoughtOnly, used: ModelSettings) -> int:
+        """Return twice the token limit of an answer that had nothing but thoughts, within the turn's budget.
+
+        Raises:
+            AgentFailed: The limit was raised before, or the budget has no room.
+        """
+        before = self._settings.model_settings(turn).get("max_tokens")
+        limit = 2 * (before or error.tokens)
+        if turn.remaining.tokens is not None:
+            limit = min(limit, turn.remaining.tokens)
+        if used.get("max_tokens") != before or limit <= (before or error.tokens):
+            raise AgentFailed(str(error), retryable=False)
+        return limit
 
     def _toolsets(self, turn: TurnContext, calls: ModelCallHooks) -> Sequence[Toolset] | None:
         services = calls.services
@@ -312,7 +361,9 @@ class LLMAgent:
         return (*keys, *(self._toolbox.secrets() if self._toolbox else ()))
 
 
-def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> TurnOutcome:
+def _outcome(
+    answer: AgentRunResult[Any], turn: TurnContext, spent: Usage, reader: AnswerReader
+) -> TurnOutcome:
     match answer.output:
         case DecisionForm() | ReviewForm() as form:
             return form.to_outcome(spent)
@@ -322,36 +373,43 @@ def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> Tu
         case dict() as data:
             return TurnOutcome(output=data, usage=spent)
         case output:
-            text = without_own_name(str(output), turn.me)
-    if not text:
+            text, cut_lines = own_text(join_continuation("".join(reader.texts), str(output)), turn)
+    if is_empty(text):
         reason = answer.response.finish_reason
         raise UnexpectedModelBehavior(f"the model returned an empty answer (finish reason: {reason})")
-    return TurnOutcome.say(text, usage=spent)
-
-
-def without_own_name(text: str, me: Participant) -> str:
-    """Return an answer without the `name: ` that models put in front."""
-    plain = text.strip()
-    for name in (me.display_name or me.participant_id, me.participant_id):
-        if plain.lower().startswith(f"{name.lower()}:"):
-            return plain[len(name) + 1 :].strip()
-    return plain
+    if cut_lines:
+        log.info("cut %d lines that %s wrote in the name of others", cut_lines, turn.me.participant_id)
+    outcome = reader.finish_text(text, TurnOutcome.say(text, usage=spent))
+    return outcome.model_copy(update={"cut_voices": cut_lines})
 
 
 def _stream_handler(listener: OutputListener) -> EventStreamHandler[ToolContext]:
     """Return a handler that passes the streamed text to the listener."""
 
     async def read(_: RunContext[ToolContext], events: AsyncIterable[AgentStreamEvent]) -> None:
+        output = ThinkingFilter()
         async for event in events:
             match event:
                 case PartStartEvent(part=TextPart(content=text)):
-                    listener.add_output(text)
+                    _pass_on(listener, output, text)
                 case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                    listener.add_output(text)
+                    _pass_on(listener, output, text)
                 case _:
                     pass
+        _pass_on(listener, output, "", last=True)
 
     return read
+
+
+def _pass_on(listener: OutputListener, output: ThinkingFilter, text: str, *, last: bool = False) -> None:
+    """Pass the next text on without thoughts; what precedes a closing tag alone was a thought, too."""
+    closed = len(output.closed)
+    shown = output.feed(text, last=last)
+    if len(output.closed) > closed:
+        listener.restart_output()
+    shown = clean_text(shown)
+    if shown:
+        listener.add_output(shown)
 
 
 def _capabilities(calls: ModelCallHooks) -> list[AbstractCapability[ToolContext]]:

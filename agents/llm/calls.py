@@ -20,7 +20,6 @@ from pydantic_ai import RunContext, ToolDefinition
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.capabilities.abstract import WrapModelRequestHandler, WrapToolExecuteHandler
 from pydantic_ai.exceptions import (
-    ModelAPIError,
     ModelConnectionError,
     ModelContextWindowExceededError,
     ModelRetry,
@@ -38,8 +37,9 @@ from ...models.turns.turn import Usage
 from ..agent import TurnServices
 from .caching import CacheLife, cache_settings
 from .call_names import REQUESTS, fingerprint, mark_replayed
-from .errors import retry_pause_s
+from .errors import is_provider_error, retry_pause_s
 from .observing import clean_response, describe_prompt
+from .parsing import AnswerReader
 from .settings import DecisionForm, PricedModel, usage_of
 from .tool_calls import ToolCalls
 from .tools import ToolContext
@@ -75,6 +75,8 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     cache_life: CacheLife | None = None
     #: Whether a request that was too long for the model has been made shorter.
     is_shortened: bool = False
+    #: Reader of the answers; None: they are taken as they are.
+    reader: AnswerReader | None = None
     _model_index: int = 0
     _tries: int = 0
     #: Number of messages of the newest observed request.
@@ -105,7 +107,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         text = self.services.journal.get_answer(name)
         if text is not None:
             mark_replayed()
-            return _RESPONSE.validate_json(text)
+            return self._read_answer(_RESPONSE.validate_json(text), request_context)
         self._tries = 1
         request_context.model = self.chain[self._model_index].model
         if self.cache_life is not None and len(request_context.messages) > self._initial_messages:
@@ -124,7 +126,12 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         await self.services.journal.store_answers(
             {name: answer, self.services.usage_key: self.spent.model_dump_json()}
         )
-        return response
+        return self._read_answer(response, request_context)
+
+    def _read_answer(self, response: ModelResponse, request: ModelRequestContext) -> ModelResponse:
+        if self.reader is None:
+            return response
+        return self.reader.read(response, request.messages, request.model_request_parameters)
 
     def begin_shorter_run(self) -> None:
         """Forget the messages of a run whose request was too long; what it spent stays counted."""
@@ -146,7 +153,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             self._tries += 1
             await asyncio.sleep(pause)
             raise RetryModelRequest
-        if not isinstance(error, ModelAPIError) or self._model_index + 1 == len(self.chain):
+        if not is_provider_error(error) or self._model_index + 1 == len(self.chain):
             raise error
         self._model_index, self._tries = await self._next_model_below_limit(), 1
         raise RetryModelRequest(self.chain[self._model_index].model)
@@ -172,9 +179,11 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         """Reject a decision without a valid speaker, so that the model decides again."""
         if isinstance(output, DecisionForm) and not output.satisfied:
             turn = ctx.deps.turn
-            _, fault = check_decision(output.to_decision(), turn.roster, turn.me.participant_id)
+            _, fault = check_decision(
+                output.to_decision(), turn.roster, turn.me.participant_id, structured=True
+            )
             if fault:
-                raise ModelRetry(f"Not a valid choice: {fault}. Choose again.")
+                raise ModelRetry(fault)
         return output
 
     async def wrap_tool_execute(

@@ -18,6 +18,7 @@ import httpx2
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model, parse_model_id
 from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.providers import infer_provider, infer_provider_class
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
@@ -127,7 +128,7 @@ class ModelPool:
             api_key=endpoint.api_key,
             http_client=self._http,
         )
-        return StringContentModel(endpoint.model, provider=compatible)
+        return StringContentModel(endpoint.model, provider=compatible, profile=_UNREAD_TAGS)
 
     def _provider(self, name: str, endpoint: Endpoint) -> Provider[object]:
         if endpoint.base_url is not None:
@@ -140,6 +141,10 @@ class ModelPool:
             return infer_provider(name)
         make = infer_provider_class(name)
         return make(api_key=endpoint.api_key)
+
+
+#: The invisible character keeps pydantic-ai from reading the tags: it takes a thought that is not closed for text.
+_UNREAD_TAGS = ModelProfile(thinking_tags=("<think>\u2060", "</think>"))
 
 
 def split_endpoint(endpoint: Endpoint) -> tuple[str | None, str]:

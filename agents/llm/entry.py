@@ -89,7 +89,8 @@ ProviderTool = Literal["web_search", "web_fetch", "code_execution", "x_search"]
 Thinking = Literal["minimal", "low", "medium", "high", "xhigh", "max"] | bool
 
 
-CutAnswers = Literal["keep", "fail"]
+OnLength = Literal["continue", "keep", "fail"]
+OnFilter = Literal["keep", "fail"]
 
 
 class LLMEntry(GuardedEntry):
@@ -123,9 +124,11 @@ class LLMEntry(GuardedEntry):
     #: Override of the model's `context_tokens`.
     context_tokens: Tokens | None = None
     structured: bool | None = None
-    #: What happens with an answer that the token limit or a content filter cut off: it is kept and marked, or the
-    #: attempt fails. Left out if it is the default, so that the identity of an agent stays the same.
-    cut_answers: CutAnswers = Field(default="keep", exclude_if=lambda value: value == "keep")
+    #: What happens with an answer that reached the token limit: it is continued once and then marked, kept and marked, or
+    #: the attempt fails. Left out if it is the default, so that the identity of an agent stays the same.
+    on_length: OnLength = Field(default="continue", exclude_if=lambda value: value == "continue")
+    #: What happens with an answer that a content filter cut off: it is kept and marked, or the attempt fails.
+    on_filter: OnFilter = Field(default="keep", exclude_if=lambda value: value == "keep")
     #: Whether the model writes minutes of the messages that no longer fit.
     summary: bool = True
     #: Whether providers are asked to cache the beginning of each request.
@@ -173,7 +176,8 @@ class LLMEntry(GuardedEntry):
             request_timeout_s=model.request_timeout_s,
             retries=model.retries,
             max_requests=self.max_requests,
-            fails_if_cut=self.cut_answers == "fail",
+            on_length=self.on_length,
+            on_filter=self.on_filter,
             attachments=tuple(env.tables.find_model(name).attachments for name in self.models),
         )
         return LLMAgent(lambda: _sources(self.models, env), llm_settings, toolbox=self._toolbox(env))

@@ -29,6 +29,7 @@ from pydantic_core import to_jsonable_python
 from ...models.sessions.recorded import ModelPrompt, RecordedTool
 from ...models.text.json_text import dump_json
 from ...models.text.redact import clean_data, clean_text
+from ...models.text.thinking import without_thinking
 from .caching import CACHE_SETTINGS
 from .string_content import join_texts
 
@@ -126,13 +127,19 @@ def clean_response(response: ModelResponse) -> ModelResponse:
 def _clean_part(part: Any) -> Any:
     match part:
         case TextPart() | ThinkingPart():
-            return replace(part, content=clean_text(part.content))
+            return replace(part, content=_clean_content(part))
         case ToolCallPart(args=str() as args):
             return replace(part, args=_clean_json(args))
         case ToolCallPart(args=dict() as args):
             return replace(part, args=clean_data(args))
         case _:
             return part
+
+
+def _clean_content(part: TextPart | ThinkingPart) -> str:
+    """Return the clean text of a part; thoughts in the text of an answer are removed."""
+    text = clean_text(part.content)
+    return without_thinking(text) if isinstance(part, TextPart) else text
 
 
 def _clean_json(text: str) -> str:

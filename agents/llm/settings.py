@@ -294,8 +294,10 @@ class LLMSettings:
     max_requests: int = 20
     #: Media types of files that each model of the chain takes, such as `image/*`; empty: none.
     attachments: tuple[tuple[str, ...], ...] = ()
-    #: Whether an answer that is cut off fails the attempt. No part of the text by which finished calls are found.
-    fails_if_cut: bool = field(default=False, repr=False)
+    #: What happens with an answer that reached the token limit (`continue`, `keep`, `fail`), or that a content filter cut
+    #: off (`keep`, `fail`). No part of the text by which finished calls are found.
+    on_length: str = field(default="continue", repr=False)
+    on_filter: str = field(default="keep", repr=False)
 
     def form(self, turn: TurnContext) -> type[BaseModel] | type[dict[str, Any]] | None:
         """Return the form of the answer to a turn; None: text."""

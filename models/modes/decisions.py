@@ -30,35 +30,51 @@ from ..turns.turn import Decision, TurnResult
 _MAX_FAULTS = 3
 
 
-_NO_DECISION = "it named no speaker and did not say that the work is done: answer with a line such as `NEXT: name` or `DONE: reason`"
-
-
 def check_decision(
-    decision: Decision | None, roster: Sequence[Participant], orchestrator: str | None
+    decision: Decision | None,
+    roster: Sequence[Participant],
+    orchestrator: str | None,
+    *,
+    structured: bool = False,
 ) -> tuple[Decision, str]:
-    """Return the decision in participant ids, each once, and what is wrong with it (empty: nothing)."""
+    """Return the decision in participant ids, each once, and the note about what is wrong with it (empty: nothing).
+
+    Args:
+        decision: The decision; None: the answer has none.
+        roster: All participants.
+        orchestrator: Participant id of who decides.
+        structured: Whether the note names the fields of a form instead of directives.
+    """
+    others = [p.participant_id for p in roster if p.participant_id != orchestrator]
+    names = ", ".join(excerpt(name, SHOWN_NAME) for name in others[:SHOWN_PEOPLE])
+    how = f"Give in next one or more of {names}" if structured else f"Answer with NEXT: and one of {names}"
+    finish = "set satisfied and write the answer" if structured else "write DONE: and the answer"
     if decision is None:
-        return Decision(), _NO_DECISION
+        return Decision(), f"Your answer names no speaker and no end. {how}, or {finish}."
+    if decision.fault:
+        return decision, decision.fault
     speakers: dict[str, None] = {}
-    faults = []
+    faults: dict[str, None] = {}
+    names_itself = False
     for name in decision.next:
         ids = find_participants(name, roster)
-        if len(ids) != 1:
-            quoted_name = repr(excerpt(name))
-            faults.append(
-                f"{quoted_name} is ambiguous: {excerpt(', '.join(ids))}"
-                if ids
-                else f"{quoted_name} is not a participant"
-            )
+        if len(ids) > 1:
+            faults[f"{excerpt(name)!r} is ambiguous: {excerpt(', '.join(ids))}."] = None
+        elif not ids:
+            faults[f"{excerpt(name)!r} is not a participant."] = None
         elif ids[0] == orchestrator:
-            faults.append("it named the orchestrator itself")
+            names_itself = True
         else:
             speakers[ids[0]] = None
     instructions: dict[str, str] = {}
     for name, text in decision.instructions.items():
         instructions |= dict.fromkeys(find_participants(name, roster), text)
     choice = decision.model_copy(update={"next": tuple(speakers), "instructions": instructions})
-    return choice, "; ".join(faults[:_MAX_FAULTS]) or ("" if speakers else "it named no speaker")
+    if faults:
+        return choice, " ".join([*list(faults)[:_MAX_FAULTS], f"{how}."])
+    if names_itself:
+        return choice, f"You cannot name yourself. Give the turn to one of {names}, or {finish}."
+    return choice, "" if speakers else f"Your answer names no speaker. {how}, or {finish}."
 
 
 #: Maximum numbers of decisions, hand-offs, people, and characters of a name in an instruction, whose own
@@ -188,7 +204,7 @@ class DecisionLog(Frozen):
             lines.append(_NEW_PLAN)
         if ledger.fault:
             tries = f"{ledger.invalid} of {ledger.max_invalid}"
-            lines.append(f"Your last answer was not a valid choice ({tries}): {ledger.fault}. Choose again.")
+            lines.append(f"Your last decision could not be used ({tries}): {ledger.fault}")
         return "\n".join(lines)
 
 

@@ -92,6 +92,7 @@ def _judge(view: SessionView, state: _PlannerState) -> Plan:
     if decision and decision.satisfied:
         return Finish(reason="satisfied", detail=decision.reason or f"{view.orchestrator} is satisfied")
     choice, fault = check_decision(decision, view.roster, view.orchestrator)
+    was_asked_again = any(r.asked_again for r in view.results if r.participant == view.orchestrator)
     state = state.model_copy(update={"ledger": _count_stalls(view, state, decision, choice, fault)})
     if state.ledger.stalls > view.options.max_stalls:
         if state.ledger.replans < view.options.max_replans:
@@ -99,7 +100,7 @@ def _judge(view: SessionView, state: _PlannerState) -> Plan:
         why = f"{state.ledger.stalls} decisions in a row without progress"
         return Finish(reason="stalled", detail=choice.reason or why)
     if fault:
-        return _send_back(view, state, choice, fault)
+        return _send_back(view, state, choice, fault, gives_up=was_asked_again)
     return _carry_out(view, _record_decision(view, state, choice), choice)
 
 
@@ -127,16 +128,19 @@ def _fingerprint(choice: Decision) -> str:
     return hashlib.sha256(wording.encode()).hexdigest()[:16]
 
 
-def _send_back(view: SessionView, state: _PlannerState, choice: Decision, fault: str) -> Plan:
+def _send_back(
+    view: SessionView, state: _PlannerState, choice: Decision, fault: str, *, gives_up: bool
+) -> Plan:
+    """Ask the orchestrator again; if it was asked again often enough, the longest waiting has the turn."""
     ledger = state.ledger
-    if ledger.invalid < view.options.max_invalid:
+    if ledger.invalid < view.options.max_invalid and not gives_up:
         ledger = ledger.model_copy(update={"invalid": ledger.invalid + 1, "fault": fault})
         return _ask(view, state.model_copy(update={"ledger": ledger}))
     workers = [name for name in view.ids() if name != view.orchestrator]
     if not workers:
         return Finish(reason="stalled", detail=f"{view.orchestrator} is alone and not satisfied")
     waited = ledger.longest_waiting(workers)
-    choice = choice.model_copy(update={"next": (waited,), "side_by_side": False})
+    choice = choice.model_copy(update={"next": (waited,), "side_by_side": False, "fault": ""})
     return _carry_out(view, _record_decision(view, state, choice, note=", who has waited longest"), choice)
 
 

@@ -31,6 +31,7 @@ from ..alignment.ledger import Ledger
 from ..errors import InvalidInput
 from ..outputs import OutputProgress
 from ..text.durations import read_duration
+from ..text.quoting import states
 from ..text.words import count_of
 from ..turns.frozen import Frozen
 from ..turns.turn import RemainingBudget, TurnResult
@@ -280,7 +281,10 @@ class Deadline(Condition):
 
 @dataclass(frozen=True, config=_CLOSED)
 class TextSeen(Condition):
-    """Stop after a text (a marker, a phrase) from any or one participant. Once met, it stays met."""
+    """Stop after a text (a marker, a phrase) from any or one participant. Once met, it stays met.
+
+    The text must be stated: as whole words, not in code, a quotation, a negation or a question.
+    """
 
     key: ClassVar[str] = "text"
 
@@ -298,9 +302,7 @@ class TextSeen(Condition):
         """Return whether `texts` of `participant` meet this condition."""
         if self.by not in (None, participant):
             return False
-        if self.ignore_case:
-            return any(self.text.casefold() in text.casefold() for text in texts)
-        return any(self.text in text for text in texts)
+        return any(states(text, self.text, ignore_case=self.ignore_case) for text in texts)
 
     def evaluate(self, facts: _Evaluation) -> StopReason | None:
         if next(facts.indices) not in facts.memory.seen:

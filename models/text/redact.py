@@ -194,15 +194,24 @@ class ErrorOrigin:
         return f"{self.file}:{self.line}"
 
 
-# Controls other than tab, line feed and carriage return.
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+#: Sequences of terminals: colours and cursor (CSI), titles (OSC), and others of two characters.
+_TERMINAL = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)|\x1b[@-_]"
+)
+#: Controls other than tab, line feed and carriage return, and controls of the writing direction.
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean_text(text: str) -> str:
-    """Return `text` with each control and lone surrogate replaced by U+FFFD; the halves of a pair are joined."""
+    """Return `text` without controls and terminal sequences.
+
+    Lone surrogates become U+FFFD, and the halves of a pair are joined. A carriage return alone becomes a line feed.
+    """
     if not text.isascii():
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _CONTROLS.sub("\ufffd", text)
+    if "\r" in text:
+        text = re.sub(r"\r(?!\n)", "\n", text)
+    return text if text.isprintable() else _CONTROLS.sub("", _TERMINAL.sub("", text))
 
 
 def clean_data(data: Any) -> Any:

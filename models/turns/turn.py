@@ -145,6 +145,8 @@ class Decision(Frozen):
     #: Answer to the task, if `satisfied`: the message of the turn. Left out if it is empty, so that workers of earlier
     #: versions read the decision.
     answer: CleanText = Field(default="", max_length=MAX_ANSWER, exclude_if=lambda text: not text)
+    #: Why its text has no single meaning; empty: it has one.
+    fault: str = Field(default="", max_length=2_000, exclude_if=lambda text: not text)
     #: In alignment sessions the judge's scores, by participant id.
     scores: dict[ShortText, Scores] = Field(default_factory=dict, max_length=1_000)
 
@@ -337,6 +339,10 @@ class TurnOutcome(Frozen):
     tool_uses: tuple[ToolUse, ...] = Field(default=(), exclude_if=lambda value: not value)
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = Field(default=0, ge=0)
+    #: Whether the agent was told what was wrong with its answer, and has answered again within the turn.
+    asked_again: bool = Field(default=False, exclude_if=lambda value: not value)
+    #: Number of lines that were cut because the agent wrote them in the name of others.
+    cut_voices: int = Field(default=0, ge=0, exclude_if=lambda value: not value)
 
     @classmethod
     def say(
@@ -378,6 +384,10 @@ class TurnResult(Frozen):
     has_output: bool = False
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = 0
+    #: Whether the agent was told what was wrong with its answer, and has answered again within the turn.
+    asked_again: bool = Field(default=False, exclude_if=lambda value: not value)
+    #: Number of lines that were cut because the agent wrote them in the name of others.
+    cut_voices: int = Field(default=0, exclude_if=lambda value: not value)
     #: Indices of the `TextSeen` conditions this turn's text satisfied.
     marks: tuple[int, ...] = ()
     #: Marks of the turn in an alignment session.

@@ -78,6 +78,8 @@ class MessageBuilder:
             usage=self.spent + outcome.usage,
             has_output=has_valid_output(self.facts.spec.output, self.planned, outcome),
             left_out=outcome.left_out,
+            asked_again=outcome.asked_again,
+            cut_voices=outcome.cut_voices,
             marks=self.facts.spec.stop.match_texts(texts, self.planned.participant),
             signs=read_marks(self.facts.spec.protocol, outcome),
             error=error,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from symposia.models.directives import read_directives
 from symposia.models.protocol.collab import CollabMode, Participant
+from symposia.models.text.redact import clean_text
 from symposia.models.turns.items import NewItem
 from symposia.models.turns.turn import Decision, DraftMessage, Expects, TurnContext, TurnOutcome, Usage
 
@@ -82,10 +83,10 @@ def test_instruction_is_for_everyone_or_one_person():
     )
 
 
-def test_instruction_ends_at_a_blank_line_or_directive():
+def test_instruction_ends_at_a_directive():
     text = "INSTRUCTION: first\nsecond\n\nnot this\nINSTRUCTION p-3:\n\nbreak it: all of it\nNEXT: p-1"
     read = decision(text)
-    assert read.instruction == "first\nsecond"
+    assert read.instruction == "first\nsecond\n\nnot this"
     assert read.instructions == {"p-3": "break it: all of it"}
     assert read.next == ("p-1",)
 
@@ -115,9 +116,6 @@ def test_stalled_is_no_progress():
 @pytest.mark.parametrize(
     "text",
     [
-        "Ada should not go next.",
-        "Ada or p-3 should go next.",
-        "Ada did the work.",
         '{"next": 7}',
         "Done: the parser.",
         "INSTRUCTION: alone",
@@ -128,7 +126,7 @@ def test_stalled_is_no_progress():
     ],
 )
 def test_prose_contains_no_decision(text):
-    assert decision(text) is None
+    assert decision(text) == Decision(instruction=text)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +210,7 @@ def test_answer_of_only_pass_has_no_messages(mode, text):
     assert outcome.usage.requests == 1
 
 
-@pytest.mark.parametrize("text", ["I pass.", "PASS the salt", "PASS\nNEXT: Ada"])
+@pytest.mark.parametrize("text", ["PASS the salt", "PASS\nNEXT: Ada"])
 def test_other_pass_is_a_message(text):
     assert not read(text).passed
 
@@ -241,7 +239,9 @@ def test_structured_outcome_is_unchanged(structured):
 
 def test_too_long_directives_are_cut():
     huge = "x" * 20_000
-    long = decision(f"NEXT: {'y, ' * 3_000}z{huge}\nINSTRUCTION: {huge}\nSTALLED: {huge}")
+    long = decision(
+        f"NEXT: {', '.join(f'y{n}' for n in range(3_000))}z{huge}\nINSTRUCTION: {huge}\nSTALLED: {huge}"
+    )
     assert (len(long.next), len(long.instruction), len(long.reason)) == (1_000, 8_000, 2_000)
     many = board("\n".join(f"ITEM {huge}: {huge}" for _ in range(150)))
     assert len(many.items) == 100
@@ -253,13 +253,13 @@ words = st.sampled_from([*directives, *marks, "Ada", "p-2", "ghost"])
 
 
 @given(
-    st.lists(words | st.text(max_size=3), min_size=1).map("".join).filter(bool),
+    st.lists(words | st.text(max_size=3), min_size=1).map("".join).filter(clean_text),
     st.sampled_from(CollabMode),
     st.sampled_from(Expects),
 )
 def test_any_text_can_be_read(text, mode, expects):
     outcome = read(text, mode, expects)
-    assert outcome.passed or outcome.messages == (DraftMessage(content=text),)
+    assert outcome.passed or outcome.messages == (DraftMessage(content=clean_text(text)),)
     TurnOutcome.model_validate_json(outcome.model_dump_json())
 
 

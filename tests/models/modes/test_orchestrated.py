@@ -114,19 +114,17 @@ def test_repeated_name_is_one_turn():
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
-        ((), "it named no speaker"),
-        (("nobody-here",), "'nobody-here' is not a participant"),
-        (("lead",), "it named the orchestrator itself"),
-        (("coder", "ghost"), "'ghost' is not a participant"),
+        ((), "Your answer names no speaker."),
+        (("nobody-here",), "'nobody-here' is not a participant."),
+        (("lead",), "You cannot name yourself."),
+        (("coder", "ghost"), "'ghost' is not a participant."),
     ],
 )
 def test_invalid_speaker_is_returned_with_the_reason(names, reason):
     team = session()
     team.decide(*names)
     assert (team.next.participant, team.next.expects) == ("lead", Expects.DECISION)
-    assert (
-        f"Your last answer was not a valid choice (1 of 2): {reason}. Choose again." in team.next.instruction
-    )
+    assert f"Your last decision could not be used (1 of 2): {reason}" in team.next.instruction
 
 
 def test_ambiguous_name_is_returned_with_the_ids():
@@ -159,13 +157,13 @@ def test_valid_choice_resets_the_invalid_count():
         team.decide("coder")
         assert team.next.participant == "coder"
         team.say()
-        assert "not a valid choice" not in team.next.instruction
+        assert "could not be used" not in team.next.instruction
 
 
 def test_passing_orchestrator_decides_nothing():
     team = session(max_invalid=1)
     team.turn_out(OutcomeKind.PASSED)
-    assert "did not say that the work is done" in team.next.instruction
+    assert "names no speaker and no end" in team.next.instruction
     team.turn_out(OutcomeKind.SKIPPED)
     assert team.next.participant == "coder"
 
