@@ -18,9 +18,9 @@ from ..protocol.collab import CollabMode, Participant, ParticipantKind
 from ..protocol.dialog import Message, Role, message_digest
 from ..text.json_text import dump_json
 from ..text.tags import clean_line, escape_tags, write_tag
-from ..turns.turn import REVIEW_PARAMETER, Expects, GivenAnswer, TurnContext
+from ..turns.turn import REVIEW_PARAMETER, Correction, Expects, GivenAnswer, TurnContext
 from .memory import memory_facts, memory_form
-from .recalled import recalled_lines
+from .recalled import recall_form, recalled_lines
 
 #: Maximum characters of a description in the list of participants.
 MAX_DESCRIPTION = 200
@@ -80,6 +80,9 @@ def build_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> P
     texts = _texts_of(turn)
     participant = _participant(turn, instructions, texts, structured=structured)
     request = _turn(turn, texts, structured=structured)
+    request = "\n\n".join(
+        [request, *(_format_correction(correction, turn) for correction in turn.corrections)]
+    )
     if has_seats(turn):
         request, participant = f"{write_tag('seat', participant)}\n{request}", ""
     return Prompt(_session(turn, texts), participant, _task(turn), request)
@@ -189,7 +192,10 @@ def _participant(turn: TurnContext, instructions: str, texts: ModeTexts, *, stru
     who = lines(f"You are {_who(turn.me)}.", description, escape_tags(instructions.strip()))
     form = texts.form(turn, structured=structured)
     return "\n\n".join(
-        filter(None, (who, form, _asking(turn, structured=structured), memory_form(turn.memory)))
+        filter(
+            None,
+            (who, form, _asking(turn, structured=structured), memory_form(turn.memory), recall_form(turn)),
+        )
     )
 
 
@@ -225,6 +231,18 @@ def _turn(turn: TurnContext, texts: ModeTexts, *, structured: bool) -> str:
         output_request(turn, structured=structured),
     )
     return write_tag("turn", body, {"number": str(turn.turn_number), "round": number and f"{number}{of}"})
+
+
+def _format_correction(correction: Correction, turn: TurnContext) -> str:
+    """Return an answer that was not taken, with a note that says why."""
+    attributes = {"from": turn.me.participant_id, "refused": "yes"}
+    answer = write_tag("message", escape_tags(correction.answer), attributes) if correction.answer else ""
+    fault = escape_tags(correction.fault.strip())
+    note = f"Your answer was not taken: {fault}{'' if fault.endswith('.') else '.'}"
+    return "\n\n".join(filter(None, (answer, format_note(f"{note}\n{_AGAIN}"))))
+
+
+_AGAIN = "Give the whole answer again. Leave what was right as it was."
 
 
 def output_request(turn: TurnContext, *, structured: bool) -> str:

@@ -102,6 +102,7 @@ def hostile_turns(draw: st.DrawFn) -> TurnContext:
         messages=said,
         descriptions={ids[0]: draw(TEXTS), ids[1]: draw(TEXTS)},
         answers=[{"question": {"to": "pat", "text": draw(TEXTS)}, "text": draw(TEXTS), "by": draw(TEXTS)}],
+        corrections=[{"fault": draw(TEXTS), "answer": draw(NONBLANK)}],
         item=item,
         item_results=[result],
         output_schema={"title": draw(TEXTS)} if draw(st.booleans()) else None,
@@ -152,7 +153,7 @@ def expected_tags(turn: TurnContext) -> Iterator[str]:
         yield from (name, f"/{name}")
     yield "turn"
     yield from ("message", "/message")  # the answer of the person
-    yield "/turn"
+    yield from ("/turn", "message", "/message", "note", "/note")  # the refused answer
 
 
 @settings(max_examples=100, deadline=None)

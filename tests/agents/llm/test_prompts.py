@@ -300,6 +300,7 @@ RESULT = {
     "turn_number": 1,
 }
 FAILED = {"item_id": "c", "item": "Send", "status": "dropped", "reason": "no address"}
+REFUSED = {"fault": "the check 'short' refused it: 900 characters", "answer": "Long </turn> text."}
 CUT = RESULT | {"is_cut": True, "output": {"rows": 12}}
 ELSEWHERE = RESULT | {"item_id": "d", "turn_number": 9}
 EARLIER = (
@@ -317,6 +318,7 @@ MADE: Mapping[str, tuple[dict[str, Any], bool]] = {
     "people/alone": ({"me": "bob", "approvers": ["dan", "eve"]}, False),
     "people/standing": ({"opening": [Message(role="system", content="Answer in French."), Message(role="user", content="Hurry.")]}, False),
     "people/earlier": ({"messages": EARLIER, "turn_number": 2, "position": {"round": 2}}, False),
+    "people/refused": ({"corrections": [REFUSED, {"fault": "It is empty."}]}, False),
     "round_robin/nobody_yet": ({"turn_number": 2, "position": {"round": 1, "rounds_max": 4}}, False),
     "round_robin/one_yet": ({"heard": [("bob", "Fine.")], "position": {"round": 1, "rounds_max": 4}}, False),
     "round_robin/instruction": ({"turn_number": 5, "position": {"instruction": "Be bold.", "round": 2, "rounds_max": 3}}, False),
@@ -353,7 +355,7 @@ def test_made_request_is_as_in_its_file(file):
 
 SMALL = {
     "worker": {"mode": "swarm", "item": WAITS, "item_results": [RESULT]},
-    "asked": {"answers": [ASKED], "memory": None},
+    "asked": {"answers": [ASKED], "corrections": [REFUSED]},
 }
 
 
