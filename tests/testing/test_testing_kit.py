@@ -35,8 +35,9 @@ def test_scripted_model_repeats_its_last_reply():
 def test_scripted_model_records_its_requests():
     model = ScriptedModel("fine")
     speak(model_agent(model, instructions="You write haiku."), turn(heard=[("bob", "hello")]))
-    assert model.asked[0].system.startswith("You write haiku.")
-    assert model.asked[0].prompt == "Bob: hello\n\nYour turn, Ann."
+    assert "You write haiku." in model.asked[0].system
+    assert '<message from="bob" name="Bob" turn="1">\nhello\n</message>' in model.asked[0].prompt
+    assert model.asked[0].prompt.endswith("</turn>")
 
 
 def test_scripted_model_fills_in_the_expected_form():
@@ -55,7 +56,7 @@ def test_scripted_model_gives_a_typed_output():
 def test_small_model_gets_the_schema_as_text():
     model = ScriptedModel('{"count":2}')
     speak(model_agent(model, plain=True), turn(output_schema={"type": "integer"}))
-    assert model.asked[0].prompt.endswith('valid under this JSON schema:\n{"type":"integer"}')
+    assert model.asked[0].prompt.endswith('valid under this JSON schema: {"type":"integer"}')
 
 
 def test_scripted_form_for_text_raises_type_error():

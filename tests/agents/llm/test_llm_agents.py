@@ -18,6 +18,7 @@ from symposia.models.errors import AgentFailed, AgentTimeout
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.turns.items import WorkItem
 from symposia.models.turns.turn import Decision, Expects, TurnOutcome, Usage
+from symposia.testing import turn as positioned_turn
 
 pytestmark = pytest.mark.real_models
 
@@ -74,55 +75,48 @@ def test_model_request_stays_within_the_reservation(speak, model, turn, message)
     assert 50 in (model.asked[-1].body.get("max_tokens"), model.asked[-1].body.get("max_completion_tokens"))
 
 
-def test_system_prompt_names_roles_purpose_and_rules(speak, model, turn):
+def test_instructions_and_participants_are_in_the_system_prompt(speak, model, turn):
     speak(turn(approvers=("dan",), observers=("eve",)), instructions="You write haiku.")
     role, system = model.asked[0].messages[0]
     assert role == "system"
-    assert system.startswith(
-        "You write haiku.\nYou are Ann (coder), working with Bob, cleo.\nPurpose: Find a name\n"
+    assert all(
+        text in system for text in ("You write haiku.", "ann (Ann), coder", "- cleo", "PASS", "ASK dan")
     )
-    assert "one after the other" in system
-    assert "PASS" in system
-    assert "an answer from a person (dan, eve)" in system
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("said", "roles", "texts"),
     [
-        ((), [("user", "Begin: Find a name\nYour turn, Ann.")]),
+        ((), ["user"], ["Find a name"]),
         (
             (("bob", "hi"), ("cleo", "hey"), ("ann", "hello"), ("bob", "well")),
-            [
-                ("user", "Bob: hi\n\ncleo: hey"),
-                ("assistant", "hello"),
-                ("user", "Bob: well\n\nYour turn, Ann."),
-            ],
+            ["user", "assistant", "user"],
+            ["hey", "hello", "well"],
         ),
-        (
-            (("ann", "hello"),),
-            [("user", "Begin: Find a name"), ("assistant", "hello"), ("user", "Your turn, Ann.")],
-        ),
+        ((("ann", "hello"),), ["user", "assistant", "user"], ["Find a name", "hello", "<turn"]),
     ],
 )
-def test_only_own_messages_have_the_assistant_role(speak, model, turn, message, said, shown):
+def test_only_own_messages_have_the_assistant_role(speak, model, turn, message, said, roles, texts):
     messages = [message(who, text, number) for number, (who, text) in enumerate(said, 1)]
     speak(turn(messages=messages, turn_number=len(said) + 1))
-    assert model.asked[0].messages[1:] == shown
+    _, *shown = model.asked[0].messages
+    assert [role for role, _ in shown] == roles
+    assert all(text in content for text, (_, content) in zip(texts, shown, strict=True))
 
 
 def test_messages_of_another_dialog_are_marked_earlier(speak, model, turn, message):
     said = [message("ann", "hello", 1).as_history(), message("bob", "hi", 2).as_history()]
     speak(turn(messages=said, instruction="Be bold."))
-    assert model.asked[0].messages[1:] == [
-        ("user", "Ann (earlier): hello\n\nBob (earlier): hi\n\nBe bold.\nYour turn, Ann.")
-    ]
+    ((role, content),) = model.asked[0].messages[1:]
+    assert role == "user"
+    assert content.count('earlier="yes"') == 2
 
 
 def test_dialog_that_does_not_fit_is_cut_to_its_newer_half(speak, model, turn, message):
     said = [message("bob", f"{number} " + "x" * 398, number) for number in range(1, 9)]
-    speak(turn(messages=said, turn_number=9), context_tokens=420)
+    speak(turn(messages=said, turn_number=9), context_tokens=500)
     prompt = model.asked[0].messages[-1][1]
-    assert [number for number in range(1, 9) if f"Bob: {number} " in prompt] == [7, 8]
+    assert [number for number in range(1, 9) if f"\n{number} xx" in prompt] == [7, 8]
 
 
 def test_too_long_newest_message_keeps_its_end(speak, model, turn, message):
@@ -135,20 +129,21 @@ def test_too_long_newest_message_keeps_its_end(speak, model, turn, message):
 @pytest.mark.parametrize(
     ("changes", "form"),
     [
-        ({"mode": "orchestrated", "expects": Expects.DECISION}, ("NEXT:", "INSTRUCTION:", "TOGETHER:", "STALLED:", "DONE:")),
-        ({"mode": "pair", "expects": Expects.REVIEW}, ("APPROVED:",)),
+        ({"mode": "orchestrated", "expects": Expects.DECISION}, ("NEXT:", "INSTRUCTION", "TOGETHER:", "STALLED:", "DONE:")),
+        ({"mode": "pair", "expects": Expects.REVIEW}, ("APPROVED",)),
         ({"mode": "swarm"}, ("ITEM:", "HAND OFF:")),
     ],
 )  # fmt: skip
-def test_prompt_explains_the_text_form_if_unstructured(speak, model, turn, changes, form):
-    speak(turn(**changes), structured=False)
+def test_prompt_explains_the_text_form_if_unstructured(speak, model, changes, form):
+    speak(positioned_turn(**changes), structured=False)
     assert "tools" not in model.asked[0].body
-    assert all(word in model.asked[0].messages[0][1] for word in form)
+    text = str(model.asked[0].messages)
+    assert all(word in text for word in form)
 
 
 def test_work_item_is_part_of_the_prompt(speak, model, turn):
     speak(turn(mode=CollabMode.SWARM, item=WorkItem(item_id="i", text="dig a hole")))
-    assert "Your work item: dig a hole" in model.asked[0].messages[-1][1]
+    assert "dig a hole" in model.asked[0].messages[-1][1]
 
 
 def test_small_model_gets_a_plain_prompt(speak, model, turn, message):
@@ -156,10 +151,9 @@ def test_small_model_gets_a_plain_prompt(speak, model, turn, message):
         mode="orchestrated", expects="decision", messages=[message("bob", "hi"), message("ann", "ho")]
     )
     outcome = speak(context, plain=True, instructions="Be brief.")
-    assert model.asked[0].messages == [
-        ("system", "You are Ann. Be brief."),
-        ("user", "Bob: hi\nAnn: ho\n\nFind a name"),
-    ]
+    (_, system), (_, prompt) = model.asked[0].messages
+    assert system == "You are Ann, coder. Be brief."
+    assert prompt.startswith("Task: Find a name\n\nBob said:\n  hi\nYou said:\n  ho\n\n")
     assert outcome.decision is None
 
 
@@ -175,7 +169,7 @@ def test_decision_is_structured_and_also_a_message(speak, model, turn):
         "next": [{"name": "bob", "instruction": "write"}, {"name": "cleo"}],
         "reason": "go",
     }
-    model.answers(completion(tool=("final_result", chosen)))
+    model.answers(completion(tool=("decide", chosen)))
     outcome = speak(turn(mode="orchestrated", expects="decision"))
     assert outcome.decision == Decision(next=("bob", "cleo"), instructions={"bob": "write"}, reason="go")
     assert outcome.messages[0].content == "NEXT: bob, cleo\nINSTRUCTION bob: write"
@@ -192,12 +186,12 @@ def test_decision_is_structured_and_also_a_message(speak, model, turn):
     ],
 )  # fmt: skip
 def test_structured_decision_is_written_in_text_form(speak, model, turn, chosen, words):
-    model.answers(completion(tool=("final_result", chosen)))
+    model.answers(completion(tool=("decide", chosen)))
     assert speak(turn(mode="orchestrated", expects="decision")).messages[0].content == words
 
 
 def test_review_is_structured(speak, model, turn):
-    model.answers(completion(tool=("final_result", {"approved": True, "comment": "short and clear"})))
+    model.answers(completion(tool=("review", {"approved": True, "comment": "short and clear"})))
     outcome = speak(turn(mode="pair", expects="review"))
     assert outcome.decision == Decision(satisfied=True, reason="short and clear")
     assert outcome.messages[0].content == "APPROVED: short and clear"
@@ -206,7 +200,7 @@ def test_review_is_structured(speak, model, turn):
 def test_wrong_form_is_returned_once_and_then_fails(speak, model, turn):
     context = turn(mode="pair", expects="review")
     wrong, right = (
-        completion(tool=("final_result", form)) for form in ({}, {"approved": False, "comment": "mend"})
+        completion(tool=("review", form)) for form in ({}, {"approved": False, "comment": "mend"})
     )
     model.answers(wrong, right)
     assert speak(context).usage.requests == 2
@@ -218,8 +212,7 @@ def test_wrong_form_is_returned_once_and_then_fails(speak, model, turn):
 
 def test_invalid_choice_is_returned_with_the_reason(speak, model, turn):
     wrong, right = (
-        completion(tool=("final_result", {"satisfied": False, "next": [{"name": name}]}))
-        for name in ("zoe", "bob")
+        completion(tool=("decide", {"satisfied": False, "next": [{"name": name}]})) for name in ("zoe", "bob")
     )
     model.answers(wrong, right)
     outcome = speak(turn(mode="orchestrated", expects="decision"))
@@ -229,7 +222,7 @@ def test_invalid_choice_is_returned_with_the_reason(speak, model, turn):
 
 
 def test_repeated_empty_choice_fails_the_turn(speak, model, turn):
-    model.answers(completion(tool=("final_result", {"satisfied": False, "next": []})))
+    model.answers(completion(tool=("decide", {"satisfied": False, "next": []})))
     with pytest.raises(AgentFailed, match="Exceeded maximum output retries"):
         speak(turn(mode="orchestrated", expects="decision"))
     assert len(model.asked) == 3
