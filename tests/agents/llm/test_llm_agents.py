@@ -130,7 +130,6 @@ def test_too_long_newest_message_keeps_its_end(speak, model, turn, message):
     ("changes", "form"),
     [
         ({"mode": "orchestrated", "expects": Expects.DECISION}, ("NEXT:", "INSTRUCTION", "TOGETHER:", "STALLED:", "DONE:")),
-        ({"mode": "pair", "expects": Expects.REVIEW}, ("APPROVED",)),
         ({"mode": "swarm"}, ("ITEM:", "HAND OFF:")),
     ],
 )  # fmt: skip
