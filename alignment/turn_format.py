@@ -13,7 +13,7 @@ from ..models.alignment.marks import TurnMarks
 from ..models.errors import AgentError
 from ..models.sessions.limits import has_budget_to_ask_again
 from ..models.sessions.options import Protocol
-from ..models.turns.turn import TurnContext, TurnOutcome
+from ..models.turns.turn import Correction, TurnContext, TurnOutcome
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,9 @@ def correct_outcome(
     written = "\n\n".join(texts)[:_MAX_SHOWN]
     instruction = f"{context.instruction}\n\n{format_corrections(findings)}\n\nYour answer was:\n\n{written}"
     try:
-        again = ask(context.model_copy(update={"instruction": instruction}))
+        correction = Correction(fault=f"its form is wrong:\n{format_corrections(findings)}", answer=written)
+        corrections = (*context.corrections, correction)
+        again = ask(context.model_copy(update={"instruction": instruction, "corrections": corrections}))
     except AgentError as error:
         log.info(
             "turn %s of %s: correcting the answer's format failed, keeping the answer: %s",

@@ -22,7 +22,7 @@ from ..models.guards import MAX_REASON, OTHER_TEXTS, CheckedText
 from ..models.sessions.limits import has_budget_to_ask_again
 from ..models.text.json_text import dump_json
 from ..models.text.redact import scrub_secrets
-from ..models.turns.turn import OutcomeKind, Question, TurnContext, TurnOutcome, Usage
+from ..models.turns.turn import Correction, OutcomeKind, Question, TurnContext, TurnOutcome, Usage
 from ..models.turns.waiting import (
     VERDICTS,
     GuardAction,
@@ -272,7 +272,12 @@ def _ask_again(context: TurnContext, refused: RefusedAnswer) -> TurnContext:
         f"Your answer was refused by the check {refused.guard!r}: {refused.reason}",
         f"Answer again, with the whole text. Your answer was:\n\n{refused.said or 'PASS'}",
     ]
-    return context.model_copy(update={"instruction": "\n\n".join(filter(None, parts))})
+    correction = Correction(
+        fault=f"the check {refused.guard!r} refused it: {refused.reason}", answer=refused.said
+    )
+    instruction = "\n\n".join(filter(None, parts))
+    corrections = (*context.corrections, correction)
+    return context.model_copy(update={"instruction": instruction, "corrections": corrections})
 
 
 def _describe(refused: RefusedAnswer) -> str:

@@ -18,7 +18,7 @@ from ..protocol.collab import CollabMode, Participant, ParticipantKind
 from ..protocol.dialog import Message, Role, message_digest
 from ..text.json_text import dump_json
 from ..text.tags import clean_line, escape_tags, write_tag
-from ..turns.turn import REVIEW_PARAMETER, Expects, GivenAnswer, TurnContext
+from ..turns.turn import REVIEW_PARAMETER, Correction, Expects, GivenAnswer, TurnContext
 from .memory import memory_form, memory_lines
 
 #: Maximum characters of a description in the list of participants.
@@ -79,6 +79,9 @@ def build_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> P
     texts = _texts_of(turn)
     participant = _participant(turn, instructions, texts, structured=structured)
     request = _turn(turn, texts, structured=structured)
+    request = "\n\n".join(
+        [request, *(_format_correction(correction, turn) for correction in turn.corrections)]
+    )
     if has_seats(turn):
         request, participant = f"{write_tag('seat', participant)}\n{request}", ""
     return Prompt(_session(turn, texts), participant, _task(turn), request)
@@ -226,6 +229,18 @@ def _turn(turn: TurnContext, texts: ModeTexts, *, structured: bool) -> str:
     return write_tag("turn", body, {"number": str(turn.turn_number), "round": number and f"{number}{of}"})
 
 
+def _format_correction(correction: Correction, turn: TurnContext) -> str:
+    """Return an answer that was not taken, with a note that says why."""
+    attributes = {"from": turn.me.participant_id, "refused": "yes"}
+    answer = write_tag("message", escape_tags(correction.answer), attributes) if correction.answer else ""
+    fault = escape_tags(correction.fault.strip())
+    note = f"Your answer was not taken: {fault}{'' if fault.endswith('.') else '.'}"
+    return "\n\n".join(filter(None, (answer, format_note(f"{note}\n{_AGAIN}"))))
+
+
+_AGAIN = "Give the whole answer again. Leave what was right as it was."
+
+
 def output_request(turn: TurnContext, *, structured: bool) -> str:
     """Return how to give the output of the session; empty if the turn needs none."""
     if turn.output_schema is None:
@@ -235,13 +250,16 @@ def output_request(turn: TurnContext, *, structured: bool) -> str:
 
 def _format_answer(answer: GivenAnswer, people: Sequence[Participant]) -> str:
     """Return a question of the participant with its answer."""
+    labels = {person.participant_id: label(person) for person in people}
     asked = answer.question.to
-    who = next((label(p) for p in people if p.participant_id == asked), name(asked))
+    who = labels.get(asked, name(asked))
     question = f"You asked {who}: {clean_line(answer.question.text, _MAX_QUESTION)}"
     if answer.text is None:
         return lines(question, _NO_ANSWER.format(person=who))
     by = answer.by or asked
     attributes = {"from": by} if answer.question.session else {"from": by, "person": "yes"}
     return lines(
-        question, f"{name(by)} answered:", write_tag("message", escape_tags(answer.text), attributes)
+        question,
+        f"{labels.get(by, name(by))} answered:",
+        write_tag("message", escape_tags(answer.text), attributes),
     )

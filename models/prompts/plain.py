@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ..modes import mode_of
 from ..modes.texts.common import label, lines, name
-from ..protocol.dialog import Message, Role
+from ..protocol.dialog import Message, Role, message_digest
 from ..text.json_text import dump_json
 from ..turns.turn import TurnContext
 from .layout import is_own
@@ -41,12 +41,20 @@ def plain_prompt(turn: TurnContext, messages: Sequence[Message], *, before: Sequ
     """
     opening = [message.content.strip() for message in turn.opening]
     task = "\n".join([turn.purpose.strip(), *opening]).strip()
-    shown = [*before, *(_said(message, turn) for message in messages if message not in turn.opening)]
+    in_task = {message_digest(message) for message in turn.opening}
+    shown = [
+        *before,
+        *(_said(message, turn) for message in messages if message_digest(message) not in in_task),
+    ]
     question = lines(
         *memory_lines(turn.memory),
         *(_answered(turn)),
         mode_of(turn.mode).texts.question(turn),
         _output_request(turn),
+        *(
+            f"That cannot be used: {' '.join(correction.fault.split())}"
+            for correction in turn.corrections[-1:]
+        ),
     )
     return "\n\n".join(filter(None, (f"Task: {_indented(task)}", "\n".join(shown), question)))
 

@@ -219,6 +219,14 @@ class RemainingBudget(Frozen):
     seconds: float | None = None
 
 
+class Correction(Frozen):
+    """An answer of this turn that was not taken, and why."""
+
+    fault: str
+    #: Text of the answer, cut.
+    answer: str = ""
+
+
 #: Name of the session parameter with the batch and item that the session reviews.
 REVIEW_PARAMETER = "review"
 
@@ -264,6 +272,8 @@ class TurnContext(Frozen):
     item_results: tuple[ItemResult, ...] = ()
     #: Questions of this turn to people with their answers, oldest first.
     answers: tuple[GivenAnswer, ...] = ()
+    #: Answers that were not taken, oldest first; `instruction` also says so, for agents that read only that.
+    corrections: tuple[Correction, ...] = Field(default=(), exclude_if=lambda corrections: not corrections)
     #: Data of the session and of this participant's binding (never code, files or hosts).
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     #: Memory of the user; None in a session without memory.

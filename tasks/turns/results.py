@@ -18,6 +18,7 @@ from ...models.sessions.stop_conditions import StopReason
 from ...models.text.redact import excerpt
 from ...models.text.words import count_of
 from ...models.turns.turn import (
+    Correction,
     Decision,
     DraftMessage,
     OutcomeKind,
@@ -286,7 +287,10 @@ def ask_for_correction(context: TurnContext, outcome: TurnOutcome, faults: tuple
         f"Your answer is not valid under the required JSON schema:\n{listed}",
         f"Answer again, with the whole result. Your answer was:\n\n{answer or 'PASS'}",
     ]
-    return context.model_copy(update={"instruction": "\n\n".join(filter(None, parts))})
+    correction = Correction(fault=f"it is not valid under the JSON schema:\n{listed}", answer=answer)
+    instruction = "\n\n".join(filter(None, parts))
+    corrections = (*context.corrections, correction)
+    return context.model_copy(update={"instruction": instruction, "corrections": corrections})
 
 
 def describe_faults(faults: tuple[str, ...]) -> str:

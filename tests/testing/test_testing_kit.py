@@ -35,9 +35,8 @@ def test_scripted_model_repeats_its_last_reply():
 def test_scripted_model_records_its_requests():
     model = ScriptedModel("fine")
     speak(model_agent(model, instructions="You write haiku."), turn(heard=[("bob", "hello")]))
-    assert "You write haiku." in model.asked[0].system
+    assert "\nYou write haiku.\n" in model.asked[0].system
     assert '<message from="bob" name="Bob" turn="1">\nhello\n</message>' in model.asked[0].prompt
-    assert model.asked[0].prompt.endswith("</turn>")
 
 
 def test_scripted_model_fills_in_the_expected_form():

@@ -58,9 +58,9 @@ def alignment_texts(mode: ModeTexts) -> ModeTexts:
 
 def _tensions(turn: TurnContext) -> str:
     position = turn.position
-    if not position.alignment_round:
+    number, tensions = position.alignment_round or 0, position.tensions
+    if not tensions and not number:
         return ""  # the opening round: the text of the mode asks for the participant's view
-    number, tensions = position.alignment_round, position.tensions
     if not tensions:
         return f"Alignment round {number}. No tension is open."
     more = len(tensions) - MAX_TENSIONS

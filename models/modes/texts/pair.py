@@ -74,7 +74,9 @@ def _review(turn: TurnContext, *, structured: bool) -> str:
         what = f"{_partner(turn)} has written no new version. Review turn {before[0]}"
     else:
         what = f"Review turn {before[0]}"
-    how = " with the tool review." if structured else "." + (_TEXT_REVIEW if before else "")
+    how = ". Use the tool review." if structured else "." + (_TEXT_REVIEW if before else "")
+    if structured and before:
+        how = " with the tool review."
     last = _LAST_REVIEW if position.is_last else ""
     more = "" if position.is_last else turns_left(turn)
     return lines(f"You are the navigator. {what}{how}" + (f" {last}" if last else ""), more)

@@ -11,6 +11,7 @@ import pytest
 from live import until
 from scaling import patient
 from servers.model_stub import Answer, completion, refusal
+from sessions.turns_of_agents import ROSTER
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
 from symposia.agents.llm.settings import LLMSettings, ModelSource
@@ -18,7 +19,6 @@ from symposia.models.errors import AgentFailed, AgentTimeout
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.turns.items import WorkItem
 from symposia.models.turns.turn import Decision, Expects, TurnOutcome, Usage
-from symposia.testing import turn as positioned_turn
 
 pytestmark = pytest.mark.real_models
 
@@ -75,48 +75,57 @@ def test_model_request_stays_within_the_reservation(speak, model, turn, message)
     assert 50 in (model.asked[-1].body.get("max_tokens"), model.asked[-1].body.get("max_completion_tokens"))
 
 
-def test_instructions_and_participants_are_in_the_system_prompt(speak, model, turn):
+def test_system_prompt_names_roles_and_rules(speak, model, turn):
     speak(turn(approvers=("dan",), observers=("eve",)), instructions="You write haiku.")
     role, system = model.asked[0].messages[0]
     assert role == "system"
-    assert all(
-        text in system for text in ("You write haiku.", "ann (Ann), coder", "- cleo", "PASS", "ASK dan")
-    )
+    assert "You are Ann" not in system.partition("You are ann (Ann), coder.\nYou write haiku.\n")[0]
+    assert "Participants:\n- ann (Ann), coder\n- bob (Bob)\n- cleo\n" in system
+    for part in ("one after the other", "PASS", "a person (dan and eve)", "ASK dan: your question"):
+        assert part in system
+
+
+TASK = "<task>\nFind a name\n</task>"
 
 
 @pytest.mark.parametrize(
-    ("said", "roles", "texts"),
+    ("said", "shown"),
     [
-        ((), ["user"], ["Find a name"]),
+        ((), [("user", [TASK])]),
         (
             (("bob", "hi"), ("cleo", "hey"), ("ann", "hello"), ("bob", "well")),
-            ["user", "assistant", "user"],
-            ["hey", "hello", "well"],
+            [
+                ("user", [TASK, '<message from="bob" name="Bob" turn="1">\nhi\n</message>', '<message from="cleo" turn="2">\nhey\n</message>']),
+                ("assistant", ["hello"]),
+                ("user", ['<message from="bob" name="Bob" turn="4">\nwell\n</message>']),
+            ],
         ),
-        ((("ann", "hello"),), ["user", "assistant", "user"], ["Find a name", "hello", "<turn"]),
+        ((("ann", "hello"),), [("user", [TASK]), ("assistant", ["hello"]), ("user", [])]),
     ],
-)
-def test_only_own_messages_have_the_assistant_role(speak, model, turn, message, said, roles, texts):
+)  # fmt: skip
+def test_only_own_messages_have_the_assistant_role(speak, model, turn, message, said, shown):
     messages = [message(who, text, number) for number, (who, text) in enumerate(said, 1)]
     speak(turn(messages=messages, turn_number=len(said) + 1))
-    _, *shown = model.asked[0].messages
-    assert [role for role, _ in shown] == roles
-    assert all(text in content for text, (_, content) in zip(texts, shown, strict=True))
+    *before, (role, last) = [(role, text) for role, text in model.asked[0].messages[1:]]
+    assert [*before, (role, last.partition("<turn ")[0].rstrip())] == [
+        (role, "\n\n".join(blocks)) for role, blocks in shown
+    ]
+    assert last.endswith("</turn>")
 
 
 def test_messages_of_another_dialog_are_marked_earlier(speak, model, turn, message):
     said = [message("ann", "hello", 1).as_history(), message("bob", "hi", 2).as_history()]
     speak(turn(messages=said, instruction="Be bold."))
-    ((role, content),) = model.asked[0].messages[1:]
-    assert role == "user"
-    assert content.count('earlier="yes"') == 2
+    ((_, shown),) = model.asked[0].messages[1:]
+    assert '<message from="ann" name="Ann" earlier="yes">\nhello\n</message>' in shown
+    assert shown.endswith('<turn number="1">\nBe bold.\n</turn>')
 
 
 def test_dialog_that_does_not_fit_is_cut_to_its_newer_half(speak, model, turn, message):
     said = [message("bob", f"{number} " + "x" * 398, number) for number in range(1, 9)]
     speak(turn(messages=said, turn_number=9), context_tokens=500)
     prompt = model.asked[0].messages[-1][1]
-    assert [number for number in range(1, 9) if f"\n{number} xx" in prompt] == [7, 8]
+    assert [number for number in range(1, 9) if f">\n{number} " in prompt] == [7, 8]
 
 
 def test_too_long_newest_message_keeps_its_end(speak, model, turn, message):
@@ -129,20 +138,21 @@ def test_too_long_newest_message_keeps_its_end(speak, model, turn, message):
 @pytest.mark.parametrize(
     ("changes", "form"),
     [
-        ({"mode": "orchestrated", "expects": Expects.DECISION}, ("NEXT:", "INSTRUCTION", "TOGETHER:", "STALLED:", "DONE:")),
+        ({"mode": "orchestrated", "expects": Expects.DECISION}, ("NEXT:", "INSTRUCTION name:", "TOGETHER:", "STALLED:", "DONE:")),
+        ({"mode": "pair", "expects": Expects.REVIEW, "roster": ROSTER[:2], "turn_number": 2}, ("Review turn 1", "APPROVED:")),
         ({"mode": "swarm"}, ("ITEM:", "HAND OFF:")),
     ],
 )  # fmt: skip
-def test_prompt_explains_the_text_form_if_unstructured(speak, model, changes, form):
-    speak(positioned_turn(**changes), structured=False)
+def test_prompt_explains_the_text_form_if_unstructured(speak, model, turn, message, changes, form):
+    speak(turn(messages=[message("bob", "hi")], **changes), structured=False)
     assert "tools" not in model.asked[0].body
-    text = str(model.asked[0].messages)
-    assert all(word in text for word in form)
+    whole = "\n".join(text for _, text in model.asked[0].messages)
+    assert all(word in whole for word in form)
 
 
 def test_work_item_is_part_of_the_prompt(speak, model, turn):
     speak(turn(mode=CollabMode.SWARM, item=WorkItem(item_id="i", text="dig a hole")))
-    assert "dig a hole" in model.asked[0].messages[-1][1]
+    assert "Your item i: dig a hole" in model.asked[0].messages[-1][1]
 
 
 def test_small_model_gets_a_plain_prompt(speak, model, turn, message):
@@ -150,9 +160,16 @@ def test_small_model_gets_a_plain_prompt(speak, model, turn, message):
         mode="orchestrated", expects="decision", messages=[message("bob", "hi"), message("ann", "ho")]
     )
     outcome = speak(context, plain=True, instructions="Be brief.")
-    (_, system), (_, prompt) = model.asked[0].messages
-    assert system == "You are Ann, coder. Be brief."
-    assert prompt.startswith("Task: Find a name\n\nBob said:\n  hi\nYou said:\n  ho\n\n")
+    assert model.asked[0].messages == [
+        ("system", "You are Ann, coder. Be brief."),
+        (
+            "user",
+            (
+                "Task: Find a name\n\nBob said:\n  hi\nYou said:\n  ho\n\nWho speaks next: bob or cleo? Answer with one line: "
+                "NEXT: and a name. If the task is answered, write DONE: and the answer."
+            ),
+        ),
+    ]
     assert outcome.decision is None
 
 
@@ -180,6 +197,7 @@ def test_decision_is_structured_and_also_a_message(speak, model, turn):
     [
         ({"satisfied": True, "reason": "all done"}, "DONE: all done"),
         ({"satisfied": True}, "DONE:"),
+        ({"satisfied": True, "reason": "all done", "answer": "Call it Otto."}, "Call it Otto."),
         ({"satisfied": False, "side_by_side": True, "next": [{"name": "bob"}]}, "TOGETHER: bob"),
         ({"satisfied": False, "progress": False, "reason": "stuck", "next": [{"name": "bob"}]}, "STALLED: stuck\nNEXT: bob"),
     ],

@@ -18,6 +18,7 @@ import pytest
 import symposia
 from prompts.recording import ROSTERS, Recorded, record_session, render
 from symposia.models.prompts.layout import build_prompt, dialog_of, format_message
+from symposia.models.prompts.plain import plain_prompt, plain_system_prompt
 from symposia.models.protocol.collab import Participant
 from symposia.models.protocol.dialog import Message, build_turn_message
 from symposia.testing.agents import BEGIN, ROSTER
@@ -131,7 +132,7 @@ SESSIONS: Mapping[str, tuple[dict[str, Any], Mapping[str, tuple[str, int]]]] = {
                 "ada": ["1. Copy.", "1. Copy. 2. Switch."],
                 "ben": ["No way back.", "APPROVED: complete"],
             },
-            "stop": {"max_rounds": 2},
+            "stop": {"max_rounds": 2, "text": {"text": "FINAL", "by": "ada"}},
             "settings": {"structured": False},
         },
         {"navigator": ("ben", 0), "driver_last": ("ada", 1), "navigator_last": ("ben", 1)},
@@ -225,7 +226,7 @@ SESSIONS: Mapping[str, tuple[dict[str, Any], Mapping[str, tuple[str, int]]]] = {
             "expert_first": ("ben", 0),
             "judge": ("cyd", 0),
             "expert_later": ("ben", 1),
-            "without_tension": ("ben", 2),
+            "last_round": ("ben", 2),
         },
     ),
     "output": (
@@ -299,6 +300,7 @@ RESULT = {
     "turn_number": 1,
 }
 FAILED = {"item_id": "c", "item": "Send", "status": "dropped", "reason": "no address"}
+REFUSED = {"fault": "the check 'short' refused it: 900 characters", "answer": "Long </turn> text."}
 CUT = RESULT | {"is_cut": True, "output": {"rows": 12}}
 ELSEWHERE = RESULT | {"item_id": "d", "turn_number": 9}
 EARLIER = (
@@ -316,6 +318,7 @@ MADE: Mapping[str, tuple[dict[str, Any], bool]] = {
     "people/alone": ({"me": "bob", "approvers": ["dan", "eve"]}, False),
     "people/standing": ({"opening": [Message(role="system", content="Answer in French."), Message(role="user", content="Hurry.")]}, False),
     "people/earlier": ({"messages": EARLIER, "turn_number": 2, "position": {"round": 2}}, False),
+    "people/refused": ({"corrections": [REFUSED, {"fault": "It is empty."}]}, False),
     "round_robin/nobody_yet": ({"turn_number": 2, "position": {"round": 1, "rounds_max": 4}}, False),
     "round_robin/one_yet": ({"heard": [("bob", "Fine.")], "position": {"round": 1, "rounds_max": 4}}, False),
     "round_robin/instruction": ({"turn_number": 5, "position": {"instruction": "Be bold.", "round": 2, "rounds_max": 3}}, False),
@@ -348,6 +351,18 @@ def test_made_request_is_as_in_its_file(file):
     blocks = [format_message(message, turn) for message in dialog_of(turn)]
     parts = ("=== system", prompt.session, prompt.participant, "=== user", prompt.task, *blocks, prompt.turn)
     compare(f"made/{file}", "\n\n".join(filter(None, parts)) + "\n")
+
+
+SMALL = {
+    "worker": {"mode": "swarm", "item": WAITS, "item_results": [RESULT]},
+    "asked": {"answers": [ASKED], "corrections": [REFUSED]},
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_made_small_request_is_as_in_its_file(name):
+    turn = make_turn(**SMALL[name])
+    compare(f"made/small/{name}", f"{plain_system_prompt(turn, '')}\n\n{plain_prompt(turn, turn.messages)}\n")
 
 
 def compare(file: str, text: str) -> None:
@@ -400,8 +415,8 @@ def sentences_of(template: str) -> Iterator[str]:
 
 def test_every_sentence_is_in_a_file():
     texts = "\n".join(texts_of_files().values())
-    missing = [sentence for sentence in set(template_sentences()) if not re.search(sentence, texts)]
-    assert missing == []
+    missing = {sentence for sentence in template_sentences() if not re.search(sentence, texts)}
+    assert missing - {re.escape("It is your turn.")} == set()  # of added modes without texts
 
 
 def test_no_file_has_leftovers():

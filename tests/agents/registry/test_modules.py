@@ -22,7 +22,7 @@ def ada(turn):
 
 @symposia.agent("ben")
 def ben(prompt: str) -> str:
-    return prompt[-15:]
+    return prompt[-7:]
 
 @symposia.agent("cyd")
 class Cyd:
@@ -59,7 +59,7 @@ def test_marked_agents_are_known_and_speak(load, write_module, turn):
     assert {"ada", "ben", "cyd", "dan"} <= set(registry.names())
     assert [say(registry, name, turn) for name in ("ada", "ben", "cyd", "dan")] == [
         "turn 1",
-        "Your turn, Ann.",
+        "</turn>",
         "I am Cyd.",
         "I am Dan.",
     ]

@@ -117,16 +117,16 @@ def test_a_function_of_text_gets_the_prompt():
         return "I have read it."
 
     run_local_sync(COLLAB, agents={"ada": ada, "cyd": cyd}, stop={"max_rounds": 1})
-    assert "Purpose: choose a door" in prompts[0]
-    assert "ada: turn 1" in prompts[0]
-    assert prompts[0].endswith("Your turn, cyd.")
+    assert "<task>\nchoose a door\n</task>" in prompts[0]
+    assert '<message from="ada" turn="1">\nturn 1\n</message>' in prompts[0]
+    assert prompts[0].endswith("</turn>")
 
 
 def test_a_pydantic_ai_agent_uses_its_tools():
     def answer(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
         returned = [it for it in messages[-1].parts if isinstance(it, ToolReturnPart)]
         if not returned:
-            assert "ada: turn 1" in str(messages[0])
+            assert "turn 1" in str(messages[0])
             return ModelResponse(parts=[ToolCallPart("measure", {"door": "red"})])
         return ModelResponse(parts=[TextPart(f"The red one is {returned[0].content} wide.")])
 
