@@ -123,7 +123,7 @@ def test_messages_of_another_dialog_are_marked_earlier(speak, model, turn, messa
 
 def test_dialog_that_does_not_fit_is_cut_to_its_newer_half(speak, model, turn, message):
     said = [message("bob", f"{number} " + "x" * 398, number) for number in range(1, 9)]
-    speak(turn(messages=said, turn_number=9), context_tokens=420)
+    speak(turn(messages=said, turn_number=9), context_tokens=500)
     prompt = model.asked[0].messages[-1][1]
     assert [number for number in range(1, 9) if f">\n{number} " in prompt] == [7, 8]
 
