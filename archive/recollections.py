@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     BigInteger,
@@ -35,12 +35,12 @@ from ..models.memory.recollections import Recollection, Scope, ScopeKind
 from .engine import insert_into, storable_text
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import ColumnElement, Row
 
     from .archive import Archive
 
 #: Maximum number of words of a query that are looked up.
-MAX_WORDS = 64
+MAX_WORDS = 200
 #: Maximum number of texts of a scope by default.
 MAX_TEXTS = 1_000
 #: Key of the advisory lock of PostgreSQL while the table is created: "recoll" in ASCII.
@@ -112,7 +112,7 @@ class ArchivedRecollections:
         with self._database.reading() as connection:
             if not self._is_created(connection):
                 return []
-            rows = {row.id: row for row in self._find(connection, query, scope, limit)}
+            rows: dict[int, Any] = {row.id: row for row in self._find(connection, query, scope, limit)}
             if len(rows) < limit:
                 columns = (
                     RECOLLECTION.c.id,
@@ -162,11 +162,8 @@ class ArchivedRecollections:
             conditions.append(RECOLLECTION.c.at_ms < before_ms)
         if user is not None:
             # Tenant and id are quoted, so the last colon is the one before the id. LIKE ignores case on SQLite.
-            start, end = (
-                f"{ScopeKind.USER}:",
-                ":" + Scope(kind=ScopeKind.USER, id=user).key.rpartition(":")[2],
-            )
-            scope = RECOLLECTION.c.scope
+            start, scope = f"{ScopeKind.USER}:", RECOLLECTION.c.scope
+            end = f":{Scope(kind=ScopeKind.USER, id=user).key.rpartition(':')[2]}"
             conditions += [
                 func.substr(scope, 1, len(start)) == start,
                 func.substr(scope, func.length(scope) - len(end) + 1) == end,
@@ -185,7 +182,7 @@ class ArchivedRecollections:
         with self._database.writing() as connection:
             return connection.execute(delete(RECOLLECTION).where(*conditions)).rowcount
 
-    def _find(self, connection: Connection, query: str, scope: Scope, limit: int) -> Sequence[object]:
+    def _find(self, connection: Connection, query: str, scope: Scope, limit: int) -> Sequence[Row[Any]]:
         words = list(dict.fromkeys(word.casefold() for word in _WORD.findall(storable_text(query))))[
             :MAX_WORDS
         ]

@@ -108,7 +108,7 @@ class PendingNotes:
 
     def count(self) -> int:
         """Return the number of turns whose notes wait."""
-        return cast("int", self._client.hlen(PENDING_NOTES))
+        return self._client.hlen(PENDING_NOTES)
 
     def read_all(self) -> list[TurnNotes]:
         """Return all notes that wait, the oldest turn first."""

@@ -147,15 +147,16 @@ def read_opening(store: SessionStore, session_id: str) -> tuple[Message, ...]:
     return opening_of(_read_message(session_id, text) for _, text in entries)
 
 
-#: Maximum characters of the newest message in a query of the long-term memory.
-_QUERY_MESSAGE = 2_000
+#: Maximum characters of each part of a query of the long-term memory, so that each part counts.
+_MAX_QUERY_PART = 800
 
 
 def recall_query(context: TurnContext) -> str:
     """Return the query for the long-term memory: purpose, newest message, instruction and work item."""
-    newest = context.messages[-1].content[:_QUERY_MESSAGE] if context.messages else ""
+    newest = context.messages[-1].content if context.messages else ""
     item = context.item.text if context.item else ""
-    return "\n".join(filter(None, (context.purpose, newest, context.instruction, item)))
+    parts = (context.purpose, newest, context.instruction, item)
+    return "\n".join(part[:_MAX_QUERY_PART] for part in parts if part)
 
 
 #: Maximum characters of all results of a turn together, of one result, and of one result among very many.
