@@ -35,7 +35,8 @@ from ..agent import TurnServices
 from .approvals import AnswerNeeded, without_tool_answers
 from .attachments import files_for_model, name_attachments
 from .caching import cache_key_settings, cache_life, cache_settings
-from .calls import ModelCallHooks, fingerprint
+from .call_names import fingerprint
+from .calls import ModelCallHooks
 from .clients import RefusingModel, pool_of_running_loop
 from .context import ShownDialog, build_history, plain_history, system_text
 from .cuts import (
@@ -238,7 +239,6 @@ class LLMAgent:
                 answer = await self._run(
                     whole_turn, turn, calls, dialog, again=again, model_settings=model_settings
                 )
-                break
             except AskAgain as asked:
                 again = asked
             except ThoughtOnly as error:
@@ -249,10 +249,21 @@ class LLMAgent:
                 return answered.outcome.model_copy(update={"asked_again": bool(reader.notes)})
             except UnexpectedModelBehavior as error:
                 return reader.give_up(error)
+            else:
+                return self._accept(answer, turn, calls.spent, reader)
+
+    def _accept(
+        self, answer: AgentRunResult[Any], turn: TurnContext, spent: Usage, reader: AnswerReader
+    ) -> TurnOutcome:
+        """Return the outcome of an answer, marked if it is cut.
+
+        Raises:
+            AgentFailed: It is cut, and may not be.
+        """
         cut = _CUT_REASONS.get(answer.response.finish_reason or "")
         if REVIEW_PARAMETER in turn.parameters and cut is CutReason.LENGTH:
             raise AgentFailed(_CUT, retryable=False)
-        outcome = _outcome(answer, turn, calls.spent, reader)
+        outcome = _outcome(answer, turn, spent, reader)
         fails = {CutReason.LENGTH: self._settings.on_length, CutReason.FILTER: self._settings.on_filter}
         if cut is not None and fails[cut] == "fail":
             raise AgentFailed(f"the answer was {CUT_LINES[cut]}", retryable=False)
@@ -313,7 +324,7 @@ class LLMAgent:
         forms = settings.output_type(turn)
         if request is not None and forms is not str:
             forms = [str, forms]
-        return await _model_agent().run(
+        result: AgentRunResult[Any] = await _model_agent().run(
             history.prompt if again is None else format_note(again.note),
             model=models[0],
             deps=ToolContext(whole_turn),
@@ -331,6 +342,7 @@ class LLMAgent:
             if calls.services.listener
             else None,
         )
+        return result
 
     def _more_tokens(self, turn: TurnContext, error: ThoughtOnly, used: ModelSettings) -> int:
         """Return twice the token limit of an answer that had nothing but thoughts, within the turn's budget.

@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 from pydantic_ai import RunContext, ToolDefinition
@@ -29,6 +29,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputContext
+from pydantic_ai.settings import ModelSettings
 
 from ...models.errors import AgentFailed
 from ...models.modes.decisions import check_decision
@@ -112,10 +113,10 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         request_context.model = self.chain[self._model_index].model
         if self.cache_life is not None and len(request_context.messages) > self._initial_messages:
             settings = cache_settings(self.cache_life, is_first=False)
-            request_context.model_settings = {**(request_context.model_settings or {}), **settings}
+            request_context.model_settings = _with(request_context.model_settings, **settings)
         if self._tools is not None and self._tools.are_off:
             # The definitions stay: without them, APIs refuse the earlier calls, and caches lose the request.
-            request_context.model_settings = {**(request_context.model_settings or {}), "tool_choice": "none"}
+            request_context.model_settings = _with(request_context.model_settings, tool_choice="none")
         response = await handler(request_context)
         _check_end(response, request_context)
         # The text of a provider's error may contain an API key.
@@ -204,6 +205,10 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     def tool_uses(self) -> tuple[ToolUse, ...]:
         """Tool calls so far, with their results."""
         return tuple(self._tools.uses) if self._tools else ()
+
+
+def _with(settings: ModelSettings | None, **more: Any) -> ModelSettings:
+    return cast("ModelSettings", {**(settings or {}), **more})
 
 
 def _check_end(response: ModelResponse, request: ModelRequestContext) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, cast, NoReturn
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -131,16 +131,14 @@ class ModelPool:
         return StringContentModel(endpoint.model, provider=compatible, profile=_UNREAD_TAGS)
 
     def _provider(self, name: str, endpoint: Endpoint) -> Provider[object]:
-        if endpoint.base_url is not None:
-            make: Any = infer_provider_class(name)
-            # The key in a variable of the provider's own client must not reach another server.
-            key = endpoint.api_key or _NO_KEY
-            provider: Provider[object] = make(base_url=endpoint.base_url, api_key=key, http_client=self._http)
-            return provider
-        if endpoint.api_key is None:
+        if endpoint.base_url is None and endpoint.api_key is None:
             return infer_provider(name)
-        make = infer_provider_class(name)
-        return make(api_key=endpoint.api_key)
+        make: Any = infer_provider_class(name)
+        if endpoint.base_url is None:
+            return cast("Provider[object]", make(api_key=endpoint.api_key))
+        # The key in a variable of the provider's own client must not reach another server.
+        key = endpoint.api_key or _NO_KEY
+        return cast("Provider[object]", make(base_url=endpoint.base_url, api_key=key, http_client=self._http))
 
 
 #: The invisible character keeps pydantic-ai from reading the tags: it takes a thought that is not closed for text.

@@ -257,8 +257,8 @@ class LLMEntry(GuardedEntry):
             model=first.model,
             identity=sha256("\n".join(settings).encode()).hexdigest()[:16],
             context_tokens=self.context_tokens or first.review_tokens or first.dialog_tokens,
-            input_usd_per_million=first.own_price and first.own_price.input,
-            output_usd_per_million=first.own_price and first.own_price.output,
+            input_usd_per_million=first.own_price.input if first.own_price else None,
+            output_usd_per_million=first.own_price.output if first.own_price else None,
         )
 
     def model_names(self) -> Sequence[str]:
