@@ -24,7 +24,8 @@ from ...models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome, Usa
 from ..agent import TurnServices
 from .approvals import AnswerNeeded, without_tool_answers
 from .attachments import files_for_model, name_attachments
-from .calls import ModelCallHooks, fingerprint
+from .call_names import fingerprint
+from .calls import ModelCallHooks
 from .clients import RefusingModel, pool_of_running_loop
 from .context import (
     SUMMARY_INSTRUCTIONS,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -130,16 +130,14 @@ class ModelPool:
         return OpenAIChatModel(endpoint.model, provider=compatible)
 
     def _provider(self, name: str, endpoint: Endpoint) -> Provider[object]:
-        if endpoint.base_url is not None:
-            make: Any = infer_provider_class(name)
-            # The key in a variable of the provider's own client must not reach another server.
-            key = endpoint.api_key or _NO_KEY
-            provider: Provider[object] = make(base_url=endpoint.base_url, api_key=key, http_client=self._http)
-            return provider
-        if endpoint.api_key is None:
+        if endpoint.base_url is None and endpoint.api_key is None:
             return infer_provider(name)
-        make = infer_provider_class(name)
-        return make(api_key=endpoint.api_key)
+        make: Callable[..., Provider[object]] = infer_provider_class(name)
+        if endpoint.base_url is None:
+            return make(api_key=endpoint.api_key)
+        # The key in a variable of the provider's own client must not reach another server.
+        key = endpoint.api_key or _NO_KEY
+        return make(base_url=endpoint.base_url, api_key=key, http_client=self._http)
 
 
 def split_endpoint(endpoint: Endpoint) -> tuple[str | None, str]:
