@@ -20,8 +20,7 @@ callback_url = "https://symposia.example.com/replies"
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -40,6 +39,7 @@ from pydantic import (
 from ..models.attachments import check_media_type
 from ..models.text.durations import Duration
 from .local_model.server import CONTEXT_TOKENS, MODEL_NAME
+from .prices import PriceEntry, listed_price, price_line
 
 
 def _http_url(url: str) -> str:
@@ -157,19 +157,6 @@ Approval = Annotated[bool | str, BeforeValidator(_approval)]
 ApprovedTools = Annotated[bool | tuple[str, ...], BeforeValidator(_approved_tools)]
 
 
-class PriceEntry(EntryBase):
-    """Prices in US dollars per million tokens."""
-
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    #: Price of input tokens that the provider had in its cache; None: the price of other input tokens.
-    cached: float | None = Field(default=None, ge=0)
-    #: Price of input tokens that the provider writes to its cache; None: the price of other input tokens.
-    cache_write: float | None = Field(default=None, ge=0)
-    #: Price of output tokens of thinking; None: the price of other output tokens.
-    reasoning: float | None = Field(default=None, ge=0)
-
-
 #: Providers whose API may be at another URL: `provider:model` with a `base_url`.
 PROVIDERS_WITH_URL = (
     *("anthropic", "google", "groq", "mistral", "ollama"),
@@ -247,8 +234,8 @@ class ModelEntry(EntryBase):
         """Return the prices in use in one line; None: neither the entry nor the price list has them."""
         own = self.own_price
         if own is None:
-            return _listed_price(self._listed_name)
-        return _price_line(own.model_dump(exclude_none=True))
+            return listed_price(self._listed_name)
+        return price_line(own.model_dump(exclude_none=True))
 
     def lacks_price(self) -> bool:
         """Return whether neither the entry nor the price list has the price of the model."""
@@ -263,28 +250,6 @@ class ModelEntry(EntryBase):
 
 #: Tokens of the dialog for a model whose window is unknown, in a review, and in a session with a budget.
 DEFAULT_CONTEXT_TOKENS = 16_000
-
-
-@lru_cache(maxsize=1_024)
-def _listed_price(name: str) -> str | None:
-    try:
-        from genai_prices import Usage, calc_price
-    except ImportError:  # such a process asks no model
-        return "not read: genai-prices is not installed"
-    # Few tokens, because long requests have other prices.
-    try:
-        price = calc_price(Usage(input_tokens=1_000, output_tokens=1_000), model_ref=name)
-        cached = calc_price(Usage(input_tokens=1_000, cache_read_tokens=1_000), model_ref=name)
-    except LookupError:
-        return None
-    amounts = {"input": price.input_price, "output": price.output_price, "cached": cached.input_price}
-    return _price_line({field: float(amount) * 1_000 for field, amount in amounts.items()})
-
-
-def _price_line(amounts: Mapping[str, float]) -> str:
-    shown = ", ".join(f"{field} {amount:g}" for field, amount in amounts.items())
-    return f"{shown} (US dollars per million tokens)"
-
 
 #: What happens with the exception of a tool: the model gets it as the result, or the attempt of the turn fails.
 OnError = Literal["model", "fail"]

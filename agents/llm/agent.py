@@ -172,7 +172,7 @@ class LLMAgent:
             rule = f"the reviewed text needs {opening:,} tokens, and the model or the budget allows {most:,}"
             raise AgentFailed(rule, retryable=False)
         limits = DialogLimits(max(most - opening, most // 4, 1), settings.max_messages)
-        blocks = render_blocks(turn, limits.tokens)
+        blocks = render_blocks(turn, limits.tokens, with_tools=self._toolbox is not None)
         parts = split_dialog(blocks, cut, limits)
         if parts.to_leave_out:
             # The reservation of a turn with a token limit does not cover minutes.

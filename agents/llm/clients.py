@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -133,12 +133,12 @@ class ModelPool:
     def _provider(self, name: str, endpoint: Endpoint) -> Provider[object]:
         if endpoint.base_url is None and endpoint.api_key is None:
             return infer_provider(name)
-        make: Any = infer_provider_class(name)
+        make: Callable[..., Provider[object]] = infer_provider_class(name)
         if endpoint.base_url is None:
-            return cast("Provider[object]", make(api_key=endpoint.api_key))
+            return make(api_key=endpoint.api_key)
         # The key in a variable of the provider's own client must not reach another server.
         key = endpoint.api_key or _NO_KEY
-        return cast("Provider[object]", make(base_url=endpoint.base_url, api_key=key, http_client=self._http))
+        return make(base_url=endpoint.base_url, api_key=key, http_client=self._http)
 
 
 #: The invisible character keeps pydantic-ai from reading the tags: it takes a thought that is not closed for text.

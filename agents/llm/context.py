@@ -9,14 +9,17 @@ dialog (`cuts`), each request begins like the one before it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    ModelResponsePart,
     TextPart,
+    ToolCallPart,
+    ToolReturnPart,
     UserContent,
     UserPromptPart,
 )
@@ -85,18 +88,19 @@ def build_history(
         head += files.get(message_digest(message), ())
     task_blocks = len(head)
     head += dialog.cut.lines([block.message for block in dialog.blocks])
-    groups: list[tuple[bool, list[UserContent]]] = [(False, head)]
-    for own, blocks in groupby(dialog.blocks, key=lambda block: block.is_own):
-        for block in blocks:
-            _append(groups, own, block.text)
-            for part in files.get(message_digest(block.message), ()):
-                _append(groups, False, part)
-    if groups[-1][0]:
-        groups.append((False, []))
+    messages: list[_Message] = [_Said(head)]
+    for block in dialog.blocks:
+        if block.is_own:
+            _add_own(messages, block)
+        else:
+            _blocks_of_others(messages).append(block.text)
+        if parts := files.get(message_digest(block.message)):
+            _blocks_of_others(messages).extend(parts)
+    last = _blocks_of_others(messages)
     if life is not None:
-        mark_blocks([group for own, group in groups if not own], task_blocks=task_blocks, life=life)
-    *earlier, (_, last) = groups
-    return ModelHistory([_message(own, group) for own, group in earlier], [*last, prompt.turn])
+        said = [message.blocks for message in messages if isinstance(message, _Said)]
+        mark_blocks(said, task_blocks=task_blocks, life=life)
+    return ModelHistory([_to_message(message) for message in messages[:-1]], [*last, prompt.turn])
 
 
 def plain_history(
@@ -108,14 +112,40 @@ def plain_history(
     return ModelHistory([], [text, *(part for parts in (files or {}).values() for part in parts)])
 
 
-def _append(groups: list[tuple[bool, list[UserContent]]], own: bool, part: UserContent) -> None:
-    if groups[-1][0] == own:
-        groups[-1][1].append(part)
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Blocks of the user, which become one message."""
+
+    blocks: list[UserContent]
+
+
+_Message = _Said | ModelRequest | ModelResponse
+
+
+def _to_message(message: _Message) -> ModelMessage:
+    return ModelRequest(parts=[UserPromptPart(message.blocks)]) if isinstance(message, _Said) else message
+
+
+def _blocks_of_others(messages: list[_Message]) -> list[UserContent]:
+    """Return the blocks of the user's last message; a new one if the assistant was last."""
+    if not isinstance(messages[-1], _Said):
+        messages.append(_Said([]))
+    return messages[-1].blocks
+
+
+def _add_own(messages: list[_Message], block: Block) -> None:
+    """Add an own message: its tool calls with their results, as they were requested, and its text."""
+    for _, uses in groupby(block.tool_uses, key=lambda use: use.step):
+        calls = list(uses)
+        _add_parts(messages, [ToolCallPart(use.name, use.arguments, use.call_id) for use in calls])
+        messages.append(ModelRequest([ToolReturnPart(use.name, use.result, use.call_id) for use in calls]))
+    _add_parts(messages, [TextPart(block.text)])
+
+
+def _add_parts(messages: list[_Message], parts: Sequence[ModelResponsePart]) -> None:
+    """Add parts to the assistant's last message; to a new one if it was not last."""
+    last = messages[-1]
+    if isinstance(last, ModelResponse):
+        messages[-1] = replace(last, parts=[*last.parts, *parts])
     else:
-        groups.append((own, [part]))
-
-
-def _message(own: bool, group: Sequence[UserContent]) -> ModelMessage:
-    if own:
-        return ModelResponse(parts=[TextPart(str(text)) for text in group])
-    return ModelRequest(parts=[UserPromptPart(group)])
+        messages.append(ModelResponse(parts=list(parts)))

@@ -19,10 +19,12 @@ from pydantic import Field
 from ...models.prompts.layout import dialog_of, format_message, format_note, is_own
 from ...models.protocol.collab import ParticipantKind
 from ...models.protocol.dialog import Message, Role, message_digest
+from ...models.text.json_text import dump_json
 from ...models.text.tags import escape_tags, write_tag
 from ...models.text.words import count_of
 from ...models.turns.frozen import Frozen
 from ...models.turns.message_lists import estimate_tokens
+from ...models.turns.tool_uses import ToolUse, tool_uses_of
 from ...models.turns.turn import TurnContext
 
 #: Tokens that a message costs besides its text.
@@ -43,24 +45,30 @@ class Block:
     text: str
     #: Estimate of its tokens.
     tokens: int
+    #: Tool calls before the message, if it is one of the participant.
+    tool_uses: Sequence[ToolUse] = ()
 
 
-def render_blocks(turn: TurnContext, max_tokens: int) -> list[Block]:
+def render_blocks(turn: TurnContext, max_tokens: int, *, with_tools: bool = False) -> list[Block]:
     """Return the messages of a turn without the opening, which is part of the task.
 
     Args:
         turn: The turn.
         max_tokens: Maximum tokens of the dialog; a message above half of them keeps its beginning and its end.
+        with_tools: Whether the participant's own tool calls are shown; APIs refuse them in a request without tools.
     """
-    return [_render(message, turn, max_tokens // 2) for message in dialog_of(turn)]
+    return [_render(message, turn, max_tokens // 2, with_tools=with_tools) for message in dialog_of(turn)]
 
 
-def _render(message: Message, turn: TurnContext, most: int) -> Block:
+def _render(message: Message, turn: TurnContext, most: int, *, with_tools: bool) -> Block:
     own = is_own(message, turn)
     shown = message.changed(content=shorten(message.content, most))
     # APIs refuse an own message that is blank or ends in white space.
     text = shown.content.rstrip() or "..." if own else format_message(shown, turn)
-    return Block(message, shown, own, text, estimate_tokens(text) + _MESSAGE_TOKENS)
+    uses = tool_uses_of(message) if own and with_tools else ()
+    tokens = estimate_tokens(text) + _MESSAGE_TOKENS
+    tokens += sum(estimate_tokens(dump_json(use.arguments) + use.result) + _MESSAGE_TOKENS for use in uses)
+    return Block(message, shown, own, text, tokens, uses)
 
 
 def shorten(text: str, max_tokens: int) -> str:

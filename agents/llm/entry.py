@@ -249,6 +249,7 @@ class LLMEntry(GuardedEntry):
         """As in AgentKind: the window, the prices, and an identity of the settings."""
         models = [env.tables.find_model(name) for name in self.models]
         first = models[0]
+        price = first.own_price
         settings = [
             self.model_dump_json(),
             *(model.model_dump_json(exclude={"attachments"}) for model in models),
@@ -257,8 +258,8 @@ class LLMEntry(GuardedEntry):
             model=first.model,
             identity=sha256("\n".join(settings).encode()).hexdigest()[:16],
             context_tokens=self.context_tokens or first.review_tokens or first.dialog_tokens,
-            input_usd_per_million=first.own_price.input if first.own_price else None,
-            output_usd_per_million=first.own_price.output if first.own_price else None,
+            input_usd_per_million=None if price is None else price.input,
+            output_usd_per_million=None if price is None else price.output,
         )
 
     def model_names(self) -> Sequence[str]:
