@@ -128,9 +128,10 @@ def _to_message(message: _Message) -> ModelMessage:
 
 def _blocks_of_others(messages: list[_Message]) -> list[UserContent]:
     """Return the blocks of the user's last message; a new one if the assistant was last."""
-    if not isinstance(messages[-1], _Said):
-        messages.append(_Said([]))
-    return messages[-1].blocks
+    last = messages[-1]
+    if not isinstance(last, _Said):
+        messages.append(last := _Said([]))
+    return last.blocks
 
 
 def _add_own(messages: list[_Message], block: Block) -> None:
