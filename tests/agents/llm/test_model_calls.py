@@ -195,7 +195,7 @@ def test_other_prompt_is_another_call(speak, model, turn, changes):
 def test_corrected_form_is_replayed_as_a_whole(speak, model, turn):
     context = turn(mode="pair", expects="review")
     forms = ({}, {"approved": True, "comment": "good"})
-    model.answers(*(completion(tool=("final_result", form)) for form in forms))
+    model.answers(*(completion(tool=("review", form)) for form in forms))
     first = speak(context)
     assert (speak(context), len(model.asked)) == (first, 2)
     assert first.usage.requests == 2
@@ -212,8 +212,8 @@ def test_unusable_answer_is_retried_and_counted(speak, model):
 
 def test_request_error_keeps_the_finished_calls(speak, model, turn):
     context = turn(mode="pair", expects="review")
-    right = completion(tool=("final_result", {"approved": True, "comment": "good"}))
-    model.answers(completion(tool=("final_result", {})), refusal(500, "broken"), right)
+    right = completion(tool=("review", {"approved": True, "comment": "good"}))
+    model.answers(completion(tool=("review", {})), refusal(500, "broken"), right)
     with pytest.raises(AgentFailed, match="HTTP 500"):
         speak(context, retries=0)
     assert speak(context, retries=0).usage.requests == 2

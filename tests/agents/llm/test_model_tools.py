@@ -270,7 +270,7 @@ def test_unusable_tool_server_fails_without_secrets(speak, variables):
 
 
 def test_messages_may_be_structured(speak, model):
-    model.answers(completion(tool=("final_result", {"grade": 2, "why": "short"})))
+    model.answers(completion(tool=("result", {"grade": 2, "why": "short"})))
     assert speak("judge").messages[0].content == '{"grade":2,"why":"short"}'
 
 

@@ -34,7 +34,7 @@ ONE = {"output": Report, "stop": MaxRounds(1)}
 
 def form(data):
     """The model calls the tool of the structured output."""
-    return completion(tool=("final_result", data))
+    return completion(tool=("result", data))
 
 
 def test_model_fills_in_the_schema(installation, model, checked):
