@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +43,7 @@ def record_session(
     roster: str = "plain",
     collab: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
+    window: int = 100,
     **how: Any,
 ) -> Recorded:
     """Run a session of models with these replies, in roster order.
@@ -54,6 +54,7 @@ def record_session(
         roster: Name of the roster with names, roles and descriptions.
         collab: Further fields of the collab.
         settings: Settings of all models.
+        window: Maximum number of messages that a turn gets.
         how: Further arguments of `run_local`.
     """
     known = {who: facts for who, *facts in ROSTERS[roster]}
@@ -65,11 +66,11 @@ def record_session(
     participants = []
     for who, agent in agents.items():
         name, role, description = known.get(who, (None, None, ""))
-        symposia.agent(who, description=description)(agent)
+        symposia.agent(who, description=description, window=window)(agent)
         facts = {"participant_id": who, "display_name": name, "role_id": role}
         participants.append({key: value for key, value in facts.items() if value})
     whole = {"title": "Moving the orders", "purpose": PURPOSE, "mode": mode, "participants": participants}
-    result = symposia.run_local_sync(whole | dict(collab or {}), agents=agents, **how)
+    result = symposia.run_local_sync(whole | dict(collab or {}), agents=agents, threads=1, **how)
     return Recorded({who: model.asked for who, model in models.items()}, result)
 
 
@@ -94,22 +95,4 @@ def _render_message(message: ModelMessage) -> str:
             case _:
                 texts.append(str(part))
     role = "user" if isinstance(message, ModelRequest) else "assistant"
-    return f"=== {role}\n{_in_turn_order(chr(10).join(_with_gaps(texts)))}"
-
-
-def _with_gaps(texts: Sequence[str]) -> list[str]:
-    return [line for text in texts for line in (text, "")][:-1]
-
-
-_BLOCKS = re.compile(r'(?:<message [^>]* turn="\d+"[^>]*>\n(?:.*\n)*?</message>\n\n)+')
-_BLOCK = re.compile(r'<message [^>]* turn="(\d+)"[^>]*>\n(?:.*\n)*?</message>\n\n')
-
-
-def _in_turn_order(text: str) -> str:
-    """Return a text with neighbouring messages by turn number: side by side, they come in any order."""
-
-    def ordered(match: re.Match[str]) -> str:
-        blocks = sorted(_BLOCK.finditer(match[0]), key=lambda block: int(block[1]))
-        return "".join(block[0] for block in blocks)
-
-    return _BLOCKS.sub(ordered, text)
+    return f"=== {role}\n" + "\n\n".join(texts)
