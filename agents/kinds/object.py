@@ -18,7 +18,7 @@ Marking has no effect until an agents file names the module: `modules = ["my_age
 | a callable whose only parameter has the annotation `str` | with the prompt |
 | any other callable | with the `TurnContext`, as of kind `python` |
 
-The prompt contains the purpose, the form of an answer, the dialog that the participant may see, and the request of the
+The prompt contains the form of an answer, the task, the dialog that the participant may see, and the request of the
 turn. The answer is read like that of a model: `NEXT:`, `DONE:`, `PASS` and the other directives count.
 `foreign.py` recognises the libraries.
 """

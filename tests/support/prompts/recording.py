@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +68,7 @@ def record_session(
         facts = {"participant_id": who, "display_name": name, "role_id": role}
         participants.append({key: value for key, value in facts.items() if value})
     whole = {"title": "Moving the orders", "purpose": PURPOSE, "mode": mode, "participants": participants}
-    result = symposia.run_local_sync(whole | dict(collab or {}), agents=agents, **how)
+    result = symposia.run_local_sync(whole | dict(collab or {}), agents=agents, threads=1, **how)
     return Recorded({who: model.asked for who, model in models.items()}, result)
 
 
@@ -94,22 +93,4 @@ def _render_message(message: ModelMessage) -> str:
             case _:
                 texts.append(str(part))
     role = "user" if isinstance(message, ModelRequest) else "assistant"
-    return f"=== {role}\n{_in_turn_order(chr(10).join(_with_gaps(texts)))}"
-
-
-def _with_gaps(texts: Sequence[str]) -> list[str]:
-    return [line for text in texts for line in (text, "")][:-1]
-
-
-_BLOCKS = re.compile(r'(?:<message [^>]* turn="\d+"[^>]*>\n(?:.*\n)*?</message>\n\n)+')
-_BLOCK = re.compile(r'<message [^>]* turn="(\d+)"[^>]*>\n(?:.*\n)*?</message>\n\n')
-
-
-def _in_turn_order(text: str) -> str:
-    """Return a text with neighbouring messages by turn number: side by side, they come in any order."""
-
-    def ordered(match: re.Match[str]) -> str:
-        blocks = sorted(_BLOCK.finditer(match[0]), key=lambda block: int(block[1]))
-        return "".join(block[0] for block in blocks)
-
-    return _BLOCKS.sub(ordered, text)
+    return f"=== {role}\n" + "\n\n".join(texts)
