@@ -277,7 +277,7 @@ class LLMAgent:
         forms = settings.output_type(turn)
         if request is not None and forms is not str:
             forms = [str, forms]
-        return await _model_agent().run(
+        answer: AgentRunResult[Any] = await _model_agent().run(
             history.prompt,
             model=models[0],
             deps=ToolContext(whole_turn),
@@ -293,6 +293,7 @@ class LLMAgent:
             if calls.services.listener
             else None,
         )
+        return answer
 
     def _toolsets(self, turn: TurnContext, calls: ModelCallHooks) -> Sequence[Toolset] | None:
         services = calls.services

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 from opentelemetry.trace import get_current_span
 from pydantic import TypeAdapter
@@ -37,6 +37,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputContext
+from pydantic_ai.settings import ModelSettings
 from pydantic_core import to_jsonable_python
 
 from ...models.errors import AgentFailed
@@ -123,7 +124,9 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         request_context.model = self.chain[self._model_index].model
         if self.cache_life is not None and len(request_context.messages) > self._initial_messages:
             settings = cache_settings(self.cache_life, is_first=False)
-            request_context.model_settings = {**(request_context.model_settings or {}), **settings}
+            request_context.model_settings = cast(
+                ModelSettings, {**(request_context.model_settings or {}), **settings}
+            )
         response = await handler(request_context)
         _check_end(response, request_context)
         # The text of a provider's error may contain an API key.
