@@ -380,6 +380,21 @@ def test_request_is_as_in_its_file(file, name, position, roster, plain):
     compare(file, request_of(name, position, roster, plain))
 
 
+def test_orchestrated_session_ends_with_its_answer():
+    assert session("orchestrated", "plain", False).result.text == ANSWERS["answer"]
+
+
+def test_opening_stays_in_the_task_of_a_long_dialog():
+    opening = ["Friday evening is the busiest time.", "Nobody may lose an order."]
+    recorded = record_session(
+        "round_robin", {"ada": ["Yes."], "ben": ["No."]}, window=3, messages=opening, stop={"max_rounds": 6}
+    )
+    for asked in recorded.asked["ben"]:
+        task = render(asked).partition("</task>")[0]
+        assert all(text in task for text in opening)
+        assert render(asked).count(opening[0]) == 1
+
+
 def texts_of_files(*patterns: str) -> dict[str, str]:
     paths = [path for pattern in patterns or ("**/*.txt",) for path in FOLDER.glob(pattern)]
     return {str(path.relative_to(FOLDER)): path.read_text(encoding="utf-8") for path in paths}

@@ -43,6 +43,7 @@ def record_session(
     roster: str = "plain",
     collab: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
+    window: int = 100,
     **how: Any,
 ) -> Recorded:
     """Run a session of models with these replies, in roster order.
@@ -53,6 +54,7 @@ def record_session(
         roster: Name of the roster with names, roles and descriptions.
         collab: Further fields of the collab.
         settings: Settings of all models.
+        window: Maximum number of messages that a turn gets.
         how: Further arguments of `run_local`.
     """
     known = {who: facts for who, *facts in ROSTERS[roster]}
@@ -64,7 +66,7 @@ def record_session(
     participants = []
     for who, agent in agents.items():
         name, role, description = known.get(who, (None, None, ""))
-        symposia.agent(who, description=description)(agent)
+        symposia.agent(who, description=description, window=window)(agent)
         facts = {"participant_id": who, "display_name": name, "role_id": role}
         participants.append({key: value for key, value in facts.items() if value})
     whole = {"title": "Moving the orders", "purpose": PURPOSE, "mode": mode, "participants": participants}
