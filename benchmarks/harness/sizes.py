@@ -18,6 +18,8 @@ class Sizes:
     #: Messages in the dialog before the turns that are measured.
     lengths: tuple[int, ...]
     participants: tuple[int, ...]
+    #: Turns of sessions whose requests to models are counted.
+    dialogs: tuple[int, ...]
     #: Participants of a broadcast, and items of a swarm's board.
     width: int
     board: int
@@ -41,6 +43,7 @@ SHORT = Sizes(
     alone=120,
     lengths=(10, 1_000),
     participants=(2, 64),
+    dialogs=(20, 200),
     width=64,
     board=100,
     parked=500,
@@ -58,6 +61,7 @@ FULL = Sizes(
     alone=300,
     lengths=(10, 100, 1_000, 10_000),
     participants=(2, 4, 16, 64),
+    dialogs=(20, 200, 1_000),
     width=64,
     board=1_000,
     parked=9_900,
@@ -75,6 +79,7 @@ TINY = Sizes(
     alone=8,
     lengths=(4, 12),
     participants=(2, 5),
+    dialogs=(8,),
     width=4,
     board=8,
     parked=4,

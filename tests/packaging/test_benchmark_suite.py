@@ -29,19 +29,33 @@ COMMON = (
     "broadcast",
     "board",
     "follow",
+    "prompts",
     "submit",
     "bytes",
 )
 #: Cases that start workers of their own.
 WITH_WORKERS = ("parked", "sweep", "archiving", "prefork", "processes", "waiting")
 #: Values that do not depend on the speed of the machine, and have no bare side.
-EXACT = {("bytes", "bytes"), ("parked", "bytes"), ("parked", "% of turns/s")}
+EXACT = {
+    ("bytes", "bytes"),
+    ("parked", "bytes"),
+    ("parked", "% of turns/s"),
+    *(
+        ("prompts", unit)
+        for unit in ("% identical", "% cached", "% of the cost without a cache", "kB sent a turn")
+    ),
+}
 
 
 @pytest.fixture(scope="module")
 def results() -> ModuleType:
+    return load("results")
+
+
+def load(name: str) -> ModuleType:
+    """Load a module of the harness that needs no other of its modules."""
     spec = importlib.util.spec_from_file_location(
-        "benchmark_results", ROOT / "benchmarks" / "harness" / "results.py"
+        f"benchmark_{name}", ROOT / "benchmarks" / "harness" / f"{name}.py"
     )
     assert spec is not None
     assert spec.loader is not None
@@ -140,6 +154,20 @@ def test_common_cases_yield_measures_and_a_baseline(tmp_path: Path):
     shown = run(tmp_path, "--only", "submit", "bytes", "--baseline", "before.json")
     changes = shown.partition("compared with the baseline")[2]
     assert len(re.findall(r"^│ (?:bytes|submit) ", changes, re.MULTILINE)) == 7
+
+
+def test_long_sessions_keep_the_beginning_of_their_requests() -> None:
+    prompts = load("prompts")
+    figures = prompts.count(prompts.record_requests("round_robin", 200, 32_000))
+    assert figures.shared_percent >= 90
+    assert figures.read_percent >= 88
+    assert figures.appending_percent <= 110
+
+
+def test_window_of_messages_does_not_slide() -> None:
+    prompts = load("prompts")
+    figures = prompts.count(prompts.record_requests("round_robin", 150, 10**6, window=100))
+    assert figures.shared_percent >= 90
 
 
 @pytest.mark.long

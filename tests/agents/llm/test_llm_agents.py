@@ -125,7 +125,7 @@ def test_dialog_that_does_not_fit_is_cut_to_its_newer_half(speak, model, turn, m
     said = [message("bob", f"{number} " + "x" * 398, number) for number in range(1, 9)]
     speak(turn(messages=said, turn_number=9), context_tokens=500)
     prompt = model.asked[0].messages[-1][1]
-    assert [number for number in range(1, 9) if f">\n{number} " in prompt] == [7, 8]
+    assert [number for number in range(1, 9) if f">\n{number} xx" in prompt] == [7, 8]
 
 
 def test_too_long_newest_message_keeps_its_end(speak, model, turn, message):

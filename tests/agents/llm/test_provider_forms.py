@@ -20,13 +20,15 @@ from scaling import patient
 from servers.strict_apis import StrictApis
 from symposia.agents.agent import InMemoryCallJournal, InMemoryNotes, TurnServices
 from symposia.agents.llm.agent import LLMAgent
+from symposia.agents.llm.caching import cache_life
 from symposia.agents.llm.clients import Endpoint
 from symposia.agents.llm.settings import LLMSettings, ModelSource
 from symposia.agents.llm.tools import Toolbox
 from symposia.agents.tables import ToolEntry
+from symposia.models.protocol.collab import Participant, ParticipantKind
 from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.testing import turn
-from symposia.testing.agents import BEGIN
+from symposia.testing.agents import BEGIN, ROSTER
 
 pytestmark = [pytest.mark.real_models, pytest.mark.timeout(600)]
 
@@ -105,13 +107,15 @@ def shared(before: list[str], now: list[str]) -> int:
     return size
 
 
-def hold_session(runner, server: StrictApis, source: Model | Endpoint, turns: int) -> list[Any]:
+def hold_session(
+    runner, server: StrictApis, source: Model | Endpoint, turns: int, **options: Any
+) -> list[Any]:
     """Ann speaks in each third turn; return the first request of each of her turns."""
     notes, toolbox = (
         InMemoryNotes(),
         Toolbox({"add": ToolEntry(callable="stub_agents.tools:add")}, {}, lambda _: None),
     )
-    settings = LLMSettings(context_tokens=3_000, max_tokens=400, retries=0, summary=True)
+    settings = LLMSettings(context_tokens=3_000, max_tokens=400, retries=0, summary=True, **options)
     agent = LLMAgent(lambda: [ModelSource(source)], settings, toolbox=toolbox)
     opening = (Message(role=Role.USER, content="It must be cheap.", timestamp=BEGIN),)
     messages: list[Message] = list(opening)
@@ -145,3 +149,31 @@ def test_api_refuses_no_request_of_a_long_session(runner, api, turns):
     sizes = sum(sum(map(len, now)) for now in texts[1:])
     share = sum(shared(before, now) for before, now in pairwise(texts)) / sizes
     assert share >= (0.75 if turns > 18 else 0.5)
+
+
+def marked(body: dict[str, Any]) -> list[bool]:
+    """Return whether each block of a request to Anthropic is marked."""
+    messages = [block for message in body["messages"] for block in message["content"]]
+    return ["cache_control" in block for block in [*body["system"], *messages]]
+
+
+def test_points_are_before_the_turn_and_after_tool_results(runner):
+    with StrictApis(reply) as server:
+        requests = hold_session(runner, server, MODELS["anthropic"](server.url), 18)
+    first, last = marked(requests[0]), marked(requests[-1])
+    assert first == [True, True, False]
+    assert (last[:2], last[-2:], sum(last)) == ([True, True], [True, False], 4)
+    assert all(marked(body)[-1] for body in server.bodies if has_tool_result(body))
+
+
+@pytest.mark.parametrize("options", [{"cache": False}, {"settings": {"anthropic_cache_instructions": False}}])
+def test_points_can_be_switched_off(runner, options):
+    with StrictApis(reply) as server:
+        requests = hold_session(runner, server, MODELS["anthropic"](server.url), 4, **options)
+    assert "cache_control" not in str(requests)
+
+
+def test_entries_live_an_hour_beside_people():
+    person = Participant(participant_id="pat", kind=ParticipantKind.HUMAN)
+    assert cache_life(turn()) == "5m"
+    assert cache_life(turn(roster=[*ROSTER, person])) == "1h"
