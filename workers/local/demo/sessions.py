@@ -8,13 +8,13 @@ decides or reviews, which is too much for the local model, so only another model
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from ....agents.registry.registry import Registry
+from ....config.settings import read_variable
 from ....models.errors import InvalidInput
 from ....models.modes import modes
 from ....models.sessions.submission import Submission
@@ -84,7 +84,7 @@ def check_live_model(model: str) -> None:
     with TemporaryDirectory(prefix="symposia-demo-") as folder:
         file = Path(folder) / "agents.toml"
         write_agents_file(file, model)
-        problems = Registry.load(file, getenv=os.environ.get).check()
+        problems = Registry.load(file, getenv=read_variable).check()
     for problem in problems:
         if problem.entry == f"agents.{_LIVE}":
             raise InvalidInput("--agents", model, problem.rule)
