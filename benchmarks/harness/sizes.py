@@ -86,7 +86,7 @@ TINY = Sizes(
     active=2,
     idle_s=0.2,
     many=3,
-    processes=(1, 2),
+    processes=(2,),
     waiting=4,
     wait_s=0.1,
 )

@@ -12,6 +12,8 @@ from symposia.models.protocol.dialog import DialogStatus, Message, Role
 from symposia.models.text.ids import role_uuid
 from symposia.tasks.planning.moment import Moment
 
+MESSAGE = Message(role=Role.USER, content="one").to_json()
+
 
 def test_opened_session_is_active_with_nothing_planned(table):
     state = table.state()
@@ -35,7 +37,26 @@ def test_opening_notifies_watchers(table):
 
 
 def test_absent_fields_are_not_stored(table):
-    assert {"archive", "deadline_ms"}.isdisjoint(table.client.hkeys(table.key("session")))
+    fields = {"archive", "deadline_ms", "parent", "posts"}
+    assert fields.isdisjoint(table.client.hkeys(table.key("session")))
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields"),
+    [
+        ({}, {}),
+        ({"parent": "the-parent"}, {"parent": "the-parent"}),
+        pytest.param({"archived": True}, {"archive": "owed"}, marks=pytest.mark.leaves_keys),
+        ({"messages": (MESSAGE,)}, {"posts": json.dumps([MESSAGE], separators=(",", ":"))}),
+    ],
+    ids=["none", "parent", "archive", "messages"],
+)
+def test_draft_stores_what_it_is_opened_with(client, changes, fields):
+    table = Table(client, opened=False)
+    table.open(draft=True, **changes)
+    stored = client.hgetall(table.key("session"))
+    assert {name: stored[name] for name in ("parent", "archive", "posts") if name in stored} == fields
+    table.cancel()
 
 
 def test_opening_twice_changes_nothing(table):
