@@ -296,7 +296,7 @@ class RequiredOutput(Frozen):
             except ValueError:
                 return outcome, (NO_JSON,)
         faults = self.find_faults(value)
-        if faults and not self.find_faults(fitted := fit(value, self.schema_)):
+        if faults and not self.find_faults(fitted := fit(value, self.json_schema)):
             value, faults = fitted, ()
         return outcome.model_copy(update={"output": value}), faults
 

@@ -177,7 +177,8 @@ class LLMAgent:
         reader = calls.reader = AnswerReader(turn, continues=self._settings.on_length == "continue")
         prompt: str | Sequence[UserContent] = [shown.prompt, *files] if files else shown.prompt
         earlier, model_settings = shown.earlier, self._settings.model_settings(turn)
-        while True:
+        answer: AgentRunResult[Any] | None = None
+        while answer is None:
             try:
                 answer = await self._run(whole_turn, turn, calls, prompt, earlier, model_settings)
             except AskAgain as again:  # at most once, and once more for a cut
@@ -194,8 +195,6 @@ class LLMAgent:
             except UnexpectedModelBehavior as error:
                 outcome = reader.give_up(error)
                 return outcome.model_copy(update={"usage": calls.spent, "left_out": shown.left_out})
-            else:
-                break
         if REVIEW_PARAMETER in turn.parameters and answer.response.finish_reason == "length":
             raise AgentFailed(_CUT, retryable=False)
         outcome = _outcome(answer, turn, calls.spent, reader)

@@ -20,7 +20,7 @@ from ...models.modes.decisions import check_decision
 from ...models.text.json_text import dump_json
 from ...models.text.lax_json import fit, read_one
 from ...models.text.thinking import is_empty
-from ...models.turns.turn import Decision, Expects, TurnContext, TurnOutcome
+from ...models.turns.turn import REVIEW_PARAMETER, Decision, Expects, TurnContext, TurnOutcome
 from ...models.turns.voices import cut_voices, without_frame
 from .repairs import has_broken_call, repair_calls
 
@@ -128,7 +128,7 @@ class AnswerReader:
             raise ThoughtOnly(response.usage.output_tokens)
         if self.turn.expects is not Expects.MESSAGE or self.turn.output_schema is not None:
             self._ask_again(messages, self._shorter(response))
-        elif self.continues and not self.continued:
+        elif self.continues and not self.continued and REVIEW_PARAMETER not in self.turn.parameters:
             self.continued += 1
             self.texts.append(text)
             raise CutOff(messages, CONTINUE)

@@ -177,7 +177,7 @@ def _from_json(text: str, names: Names, *, whole: bool) -> Decision | None:
 
 def _from_object(data: dict[str, Any], names: Names) -> Decision | None:
     fields = {str(key).casefold(): value for key, value in data.items()}
-    given = next((fields[name] for name in _JSON_NAMES if fields.get(name)), [])
+    given: Any = next((fields[name] for name in _JSON_NAMES if fields.get(name)), [])
     if not given and not isinstance(fields.get("satisfied"), bool):
         return None
     speakers, instructions = [], {}

@@ -188,7 +188,8 @@ def _fit(value: Any, rule: Any, root: Mapping[str, Any], depth: int) -> Any:
         case "object":
             only = value[0] if isinstance(value, list) and len(value) == 1 else value
             return _fit_object(only, rule, root, depth) if isinstance(only, dict) else value
-    return value
+        case _:
+            return value
 
 
 def _fit_option(value: Any, options: Sequence[Any], root: Mapping[str, Any], depth: int) -> Any:
