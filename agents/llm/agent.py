@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
 from pydantic import BaseModel
 from pydantic_ai import Agent as ModelAgent
-from pydantic_ai import RunContext, UsageLimits
-from pydantic_ai.agent import AgentRunResult, EventStreamHandler
+from pydantic_ai import UsageLimits
+from pydantic_ai.agent import AgentRunResult
 from pydantic_ai.capabilities import AbstractCapability, Instrumentation
 from pydantic_ai.exceptions import (
     ModelContextWindowExceededError,
@@ -20,16 +20,13 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
     UsageLimitExceeded,
 )
-from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.settings import ModelSettings
 
 from ...models.errors import AgentError, AgentFailed
 from ...models.protocol.dialog import CUT_LINES, CutReason, message_digest
-from ...models.text.redact import clean_text
-from ...models.text.thinking import ThinkingFilter, is_empty
+from ...models.text.thinking import is_empty
 from ...models.turns.message_lists import estimate_tokens
-from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome, Usage
 from ..agent import TurnServices
 from .approvals import AnswerNeeded, without_tool_answers
@@ -56,6 +53,7 @@ from .cuts import (
 from .errors import model_failure
 from .parsing import Answered, AnswerReader, AskAgain, ThoughtOnly, format_note, join_continuation, own_text
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm, require_prices
+from .streamed_text import stream_handler
 from .tools import Toolbox, ToolContext, Toolset, provider_tools, review_toolsets
 from .windows import MAX_DIALOG_TOKENS
 
@@ -338,9 +336,7 @@ class LLMAgent:
             usage_limits=UsageLimits(request_limit=settings.max_requests),
             retries={"output": settings.output_retries, "tools": MAX_TOOL_RETRIES},
             capabilities=[*_capabilities(calls), *provider_tools(settings.provider_tools)],
-            event_stream_handler=_stream_handler(calls.services.listener)
-            if calls.services.listener
-            else None,
+            event_stream_handler=stream_handler(calls.services.listener) if calls.services.listener else None,
         )
         return result
 
@@ -393,35 +389,6 @@ def _outcome(
         log.info("cut %d lines that %s wrote in the name of others", cut_lines, turn.me.participant_id)
     outcome = reader.finish_text(text, TurnOutcome.say(text, usage=spent))
     return outcome.model_copy(update={"cut_voices": cut_lines})
-
-
-def _stream_handler(listener: OutputListener) -> EventStreamHandler[ToolContext]:
-    """Return a handler that passes the streamed text to the listener."""
-
-    async def read(_: RunContext[ToolContext], events: AsyncIterable[AgentStreamEvent]) -> None:
-        output = ThinkingFilter()
-        async for event in events:
-            match event:
-                case PartStartEvent(part=TextPart(content=text)):
-                    _pass_on(listener, output, text)
-                case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                    _pass_on(listener, output, text)
-                case _:
-                    pass
-        _pass_on(listener, output, "", last=True)
-
-    return read
-
-
-def _pass_on(listener: OutputListener, output: ThinkingFilter, text: str, *, last: bool = False) -> None:
-    """Pass the next text on without thoughts; what precedes a closing tag alone was a thought, too."""
-    closed = len(output.closed)
-    shown = output.feed(text, last=last)
-    if len(output.closed) > closed:
-        listener.restart_output()
-    shown = clean_text(shown)
-    if shown:
-        listener.add_output(shown)
 
 
 def _capabilities(calls: ModelCallHooks) -> list[AbstractCapability[ToolContext]]:

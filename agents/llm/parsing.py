@@ -18,10 +18,11 @@ from pydantic_ai.models import ModelRequestParameters
 from ...models.directives import read_directives
 from ...models.modes.decisions import check_decision
 from ...models.text.json_text import dump_json
-from ...models.text.lax_json import fit, read_one, repair
+from ...models.text.lax_json import fit, read_one
 from ...models.text.thinking import is_empty
-from ...models.turns.turn import Decision, Expects, TurnContext, TurnOutcome
+from ...models.turns.turn import REVIEW_PARAMETER, Decision, Expects, TurnContext, TurnOutcome
 from ...models.turns.voices import cut_voices, without_frame
+from .repairs import has_broken_call, repair_calls
 
 EMPTY = "Your answer was empty. Answer, or write PASS."
 CONTINUE = "Go on exactly where you stopped."
@@ -105,7 +106,7 @@ class AnswerReader:
         has_calls = any(isinstance(part, ToolCallPart) for part in response.parts)
         text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
         if has_calls:
-            if was_cut and _has_broken_call(response):
+            if was_cut and has_broken_call(response):
                 self._ask_again(messages, self._shorter(response))
             return response
         if was_cut:
@@ -127,7 +128,7 @@ class AnswerReader:
             raise ThoughtOnly(response.usage.output_tokens)
         if self.turn.expects is not Expects.MESSAGE or self.turn.output_schema is not None:
             self._ask_again(messages, self._shorter(response))
-        elif self.continues and not self.continued:
+        elif self.continues and not self.continued and REVIEW_PARAMETER not in self.turn.parameters:
             self.continued += 1
             self.texts.append(text)
             raise CutOff(messages, CONTINUE)
@@ -242,55 +243,6 @@ def _has_required(data: dict[str, JsonValue], schema: dict[str, object]) -> bool
     return all(name in data for name in required) and (
         not isinstance(fields, dict) or not fields or bool(data.keys() & fields.keys())
     )
-
-
-def repair_calls(
-    response: ModelResponse, wanted: ModelRequestParameters, *, is_complete: bool
-) -> ModelResponse:
-    """Return an answer whose tool calls have valid JSON arguments with the types of their schemas, where possible.
-
-    Args:
-        response: The answer.
-        wanted: The tools of the request, with their schemas.
-        is_complete: Whether the arguments are whole; arguments that are cut off are not repaired.
-    """
-    schemas = {
-        tool.name: tool.parameters_json_schema for tool in (*wanted.function_tools, *wanted.output_tools)
-    }
-    parts = [
-        _repair_call(part, schemas.get(part.tool_name, {}), is_complete=is_complete)
-        if isinstance(part, ToolCallPart)
-        else part
-        for part in response.parts
-    ]
-    return replace(response, parts=parts) if parts != list(response.parts) else response
-
-
-def _repair_call(call: ToolCallPart, schema: dict[str, object], *, is_complete: bool) -> ToolCallPart:
-    given = _arguments(call)
-    if given is None:
-        try:
-            repaired = repair(call.args) if is_complete and isinstance(call.args, str) else None
-        except ValueError:
-            return call
-    else:
-        repaired = given
-    fitted = fit(repaired, schema)
-    if not isinstance(fitted, dict) or fitted == given:
-        return call
-    return replace(call, args=dump_json(fitted))
-
-
-def _arguments(call: ToolCallPart) -> dict[str, object] | None:
-    """Return the arguments of a call; None: they are not a JSON object."""
-    try:
-        return call.args_as_dict(raise_if_invalid=True)
-    except (ValueError, AssertionError):
-        return None
-
-
-def _has_broken_call(response: ModelResponse) -> bool:
-    return any(_arguments(part) is None for part in response.parts if isinstance(part, ToolCallPart))
 
 
 def join_continuation(before: str, text: str) -> str:

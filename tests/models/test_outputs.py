@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 
 from scaling import scaled_examples
 from symposia.models.errors import InvalidInput
-from symposia.models.outputs import find_faults, read_schema
+from symposia.models.outputs import RequiredOutput, find_faults, read_schema
+from symposia.models.turns.turn import TurnOutcome
 
 
 class Finding(BaseModel):
@@ -258,3 +259,24 @@ def test_bounded_checks_agree_with_those_of_jsonschema(data, value):
 def test_required_property_may_have_the_name_checks():
     schema = {"type": "object", "properties": {"checks": {"type": "array"}}, "required": ["checks"]}
     assert find_faults(read_schema(schema), {"checks": []}) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"count": "3"}', {"count": 3}),
+        ("{'count': 3.0,}", {"count": 3}),
+        ('The result: {"count": 3} as you see.', {"count": 3}),
+        ('```json\n[{"count": "3"}]\n```', {"count": 3}),
+    ],
+)
+def test_output_in_text_is_repaired_and_fitted(text, value):
+    schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
+    outcome, faults = RequiredOutput(json_schema=schema).read(TurnOutcome.say(text))
+    assert (outcome.output, faults) == (value, ())
+
+
+@pytest.mark.parametrize("text", ['{"count": 1}\n{"count": 2}', '{"count": "some"}', "3 of them"])
+def test_output_without_one_meaning_has_faults(text):
+    schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
+    assert RequiredOutput(json_schema=schema).read(TurnOutcome.say(text))[1]
