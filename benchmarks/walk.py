@@ -92,7 +92,9 @@ def measure() -> tuple[Walk, list[Walk]]:
     turns, submit = TurnWalks(), Walk()
     threading.setprofile(turns.record)
     try:
-        with LocalClient({"ada": lambda _turn: "Yes.", "ben": lambda _turn: "No."}) as client:
+        with LocalClient(
+            {"ada": lambda turn: f"Yes, {turn.turn_number}.", "ben": lambda turn: f"No, {turn.turn_number}."}
+        ) as client:
             client.submit(COLLAB, stop={"max_turns": 1}).result()
             turns.walks.clear()
             with recorded(submit):

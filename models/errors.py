@@ -53,6 +53,7 @@
     ├── TurnFailed                          marks the Celery task as failed
     ├── AgentError                          raised by agents; `retryable`: whether to retry
     │   ├── AgentFailed
+    │   │   └── ToolServerFailed            an MCP server does not answer
     │   ├── AgentTimeout
     │   └── BadOutcome
     ├── ReviewError                         a batch review cannot continue
@@ -707,6 +708,10 @@ class AgentError(SymposiaError):
 
 class AgentFailed(AgentError):
     """The agent raised an error."""
+
+
+class ToolServerFailed(AgentFailed):
+    """An MCP server cannot be reached, or breaks the protocol."""
 
 
 class AgentTimeout(AgentError):

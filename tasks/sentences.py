@@ -16,7 +16,7 @@ from functools import partial
 from ..agents.agent import AnyAgent
 from ..agents.kinds.parser import ParserAgent
 from ..models.errors import AgentError, InvalidInput, LeaseLost
-from ..models.memory.checking import check_learned, memory_note, merge_learned
+from ..models.memory.checking import check_learned, memory_correction, memory_note, merge_learned
 from ..models.memory.learned import Learned, read_remarks
 from ..models.memory.masking import mask
 from ..models.memory.recall import MemoryView, RecalledMemory, day_of
@@ -32,6 +32,7 @@ from ..models.protocol.collab import Participant
 from ..models.protocol.dialog import Message, Role
 from ..models.sessions.options import AgentBinding
 from ..models.text.json_text import read_json
+from ..models.turns.position import TurnPosition
 from ..models.turns.turn import TurnContext, TurnOutcome, Usage
 from .asking import open_services, run_agent
 from .runtime.runtime import Runtime
@@ -101,9 +102,12 @@ def _ask_twice(ask: Callable[[TurnContext], Learned], context: TurnContext, view
     checked = check_learned(learned, view)
     if not checked.faults or checked.unclear:
         return learned
-    request = f"{context.instruction}\n\n{memory_note(checked.faults)}"
+    update = {
+        "instruction": f"{context.instruction}\n\n{memory_note(checked.faults)}",
+        "corrections": (*context.corrections, memory_correction(checked.faults)),
+    }
     try:
-        again = ask(context.model_copy(update={"instruction": request}))
+        again = ask(context.model_copy(update=update))
     except AgentError as error:
         log.info("correcting the parameters of a sentence failed: %s", error)
         return learned
@@ -146,7 +150,7 @@ def _read_answer(outcome: TurnOutcome) -> Learned:
 
 def _context(turn: Turn, view: MemoryView, text: str) -> TurnContext:
     """Return the context in which an agent reads a sentence; it sees no dialog."""
-    facts = turn.facts
+    facts, request = turn.facts, parser_request(view)
     return TurnContext(
         session_id=turn.session_id,
         mode=facts.collab.mode,
@@ -156,7 +160,8 @@ def _context(turn: Turn, view: MemoryView, text: str) -> TurnContext:
         roster=(_READER,),
         turn_number=turn.number,
         attempt=turn.grant.grants,
-        instruction=parser_request(view),
+        instruction=request,
+        position=TurnPosition(instruction=request),
         output_schema=answer_schema(view.forms),
         messages=(Message(role=Role.USER, content=text),),
         timeout_s=turn.timeout_s,

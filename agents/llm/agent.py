@@ -230,7 +230,11 @@ class LLMAgent:
         self, whole_turn: TurnContext, turn: TurnContext, calls: ModelCallHooks, dialog: ShownDialog
     ) -> TurnOutcome:
         """Ask the model, and again for an answer that deviates: at most once, and once more for a cut."""
-        reader = calls.reader = AnswerReader(turn, continues=self._settings.on_length == "continue")
+        reader = calls.reader = AnswerReader(
+            turn,
+            continues=self._settings.on_length == "continue",
+            asks_again=self._settings.output_retries > 0,
+        )
         model_settings, again = self._settings.model_settings(turn), None
         while True:
             try:
@@ -320,6 +324,7 @@ class LLMAgent:
         of_cache = {} if life is None else {**cache_settings(life), **cache_key_settings(models, system)}
         # Minutes are text; the forms stay, because other tools would change the beginning of the request.
         forms = settings.output_type(turn)
+        noted = calls.reader.notes if calls.reader else 0
         if request is not None and forms is not str:
             forms = [str, forms]
         result: AgentRunResult[Any] = await _model_agent().run(
@@ -334,7 +339,7 @@ class LLMAgent:
             ),
             toolsets=self._toolsets(turn, calls),
             usage_limits=UsageLimits(request_limit=settings.max_requests),
-            retries={"output": settings.output_retries, "tools": MAX_TOOL_RETRIES},
+            retries={"output": max(settings.output_retries - noted, 0), "tools": MAX_TOOL_RETRIES},
             capabilities=[*_capabilities(calls), *provider_tools(settings.provider_tools)],
             event_stream_handler=stream_handler(calls.services.listener) if calls.services.listener else None,
         )

@@ -79,6 +79,8 @@ class AnswerReader:
     turn: TurnContext
     #: Whether an answer that was cut at the token limit is continued.
     continues: bool = True
+    #: Whether an answer without a meaning is sent back.
+    asks_again: bool = True
     notes: int = 0
     continued: int = 0
     #: Text before the cut of an answer that was continued.
@@ -138,7 +140,7 @@ class AnswerReader:
         return f"Your answer was cut off at the token limit. Give the whole answer again, with at most {words} words."
 
     def _ask_again(self, messages: Sequence[ModelMessage], note: str) -> None:
-        if not self.notes:
+        if self.asks_again and not self.notes:
             self.notes += 1
             raise AskAgain(messages, note)
 

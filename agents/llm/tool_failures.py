@@ -25,7 +25,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.toolsets import WrapperToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 
-from ...models.errors import AgentError, AgentFailed
+from ...models.errors import AgentError, ToolServerFailed
 from ..execution.failures import scrub_text
 from .approvals import AnswerNeeded
 
@@ -42,10 +42,6 @@ _CONTROL_FLOW = (
     SkipToolExecution,
     ToolRetryError,
 )
-
-
-class ToolServerFailed(AgentFailed):
-    """An MCP server cannot be reached, or breaks the protocol."""
 
 
 class ToolFailure(Exception):

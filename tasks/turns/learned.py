@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ...agents.agent import AnyAgent
 from ...models.errors import AgentError
-from ...models.memory.checking import check_learned, memory_note, merge_learned
+from ...models.memory.checking import check_learned, memory_correction, memory_note, merge_learned
 from ...models.memory.learned import has_remarks
 from ...models.protocol.collab import ParticipantKind
 from ...models.sessions.limits import has_budget_to_ask_again
@@ -65,4 +65,6 @@ def _ask_again(context: TurnContext, outcome: TurnOutcome, faults: tuple[str, ..
     """Return the context in which the agent is asked again, with what was wrong and the first answer."""
     answer = "\n\n".join(draft.content for draft in outcome.messages)[:_MAX_SHOWN]
     parts = [context.instruction, memory_note(faults), f"Your answer was:\n\n{answer}"]
-    return context.model_copy(update={"instruction": "\n\n".join(filter(None, parts))})
+    corrections = (*context.corrections, memory_correction(faults, answer))
+    instruction = "\n\n".join(filter(None, parts))
+    return context.model_copy(update={"instruction": instruction, "corrections": corrections})

@@ -67,6 +67,7 @@ NAMES = sorted(
         "Mem0Recollections",
         "Message",
         "ModeOptions",
+        "ModelParser",
         "NewItem",
         "PairVerdict",
         "Parameter",
@@ -83,6 +84,7 @@ NAMES = sorted(
         "Role",
         "RoundOfPasses",
         "Scope",
+        "Sentence",
         "Service",
         "SessionComparison",
         "StopCondition",
@@ -105,6 +107,7 @@ NAMES = sorted(
         "get_job",
         "read_document",
         "recommend_mode",
+        "register_parser",
         "register_service",
         "register_task_manager",
         "run_local",
@@ -119,6 +122,7 @@ INTERNAL = {
     "PortTaken",
     "ScriptError",
     "ServiceEnded",
+    "ToolServerFailed",
     "TurnFailed",
 }
 

@@ -70,6 +70,7 @@ from symposia.models.errors import (
     SymposiaError,
     TaskClosedError,
     TaskRejectedError,
+    ToolServerFailed,
     TurnFailed,
     UnknownAgent,
     UnsuitableQueue,
@@ -210,6 +211,7 @@ EXAMPLES = {
     AgentError("boom", retryable=False): "boom",
     AgentFailed(): "The agent raised an error.",
     AgentTimeout("too slow"): "too slow",
+    ToolServerFailed("files: no answer"): "files: no answer",
     BadOutcome(): "The agent's answer is not a valid turn outcome.",
     RegistryError("agents.toml", entry="agents.a", field="kind", rule="is required"): (
         "agents.toml: [agents.a] kind: is required"

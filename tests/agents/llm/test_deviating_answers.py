@@ -57,7 +57,7 @@ def ended(text, finish_reason="length", **message):
 
 def called(arguments):
     """A call of the answer tool with this text as its arguments."""
-    answer = completion(tool=("final_result", {}))
+    answer = completion(tool=("decide", {}))
     answer.body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = arguments
     return answer
 
@@ -100,7 +100,11 @@ def test_prose_without_decision_is_told_once_and_then_left(speak, model, turn, s
     assert outcome.asked_again
     assert (outcome.usage.requests, len(model.asked)) == (2, 2)
     (note,) = notes(model)
-    assert ("satisfied, progress, next" if structured else "Answer with NEXT: and one of bob, cleo") in note
+    assert (
+        "reason, satisfied, answer, progress, next"
+        if structured
+        else "Answer with NEXT: and one of bob, cleo"
+    ) in note
 
 
 @pytest.mark.parametrize("second", [f"DONE: {ANSWER}", "DONE: ok"])

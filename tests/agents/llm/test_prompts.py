@@ -326,6 +326,7 @@ MADE: Mapping[str, tuple[dict[str, Any], bool]] = {
     "orchestrated/beside_two": (LEAD | {"position": LEAD["position"] | {"beside": ["bob", "cleo"]}}, False),
     "orchestrated/many": (DECISION | {"ledger": MANY}, True),
     "orchestrated/new_plan": (DECISION | {"ledger": {"round": 3, "max_stalls": 3, "new_plan": True}}, True),
+    "orchestrated/refused": (DECISION | {"ledger": {"round": 2, "invalid": 1, "max_invalid": 2, "fault": "'zoe' is not a participant."}}, True),
     "pair/without_review": (PAIR | {"position": {"driver": "ann", "missing": ["bob"]}}, False),
     "pair/handed_off_silently": (PAIR | {"position": {"driver": "ann", "handed_off": True}}, False),
     "pair/nothing_to_review": (PAIR | {"expects": "review", "position": {"driver": "bob", "missing": ["bob"]}}, True),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(180)
 #: Reason, turns, and the beginning of the last text by mode.
 FACTS = {
     "round_robin": ("max_rounds", 6, "Decision: no deployment before the weekend"),
-    "orchestrated": ("satisfied", 8, "DONE: Since Tuesday the link goes through a domain on a block list"),
+    "orchestrated": ("satisfied", 8, "Since Tuesday the link goes through a domain on a block list"),
     "pair": ("approved", 4, "APPROVED: the sum is exact"),
     "broadcast": ("max_rounds", 4, "All three agree that the work itself is about six weeks"),
     "swarm": ("board_empty", 5, "Outage of 14 March, 09:04 to 10:03"),
@@ -53,7 +53,9 @@ def test_each_recorded_answer_is_played_once(mode, tmp_path, redis_url):
     reason, turns, last = FACTS[mode]
     assert (result.ok, result.reason, result.turns) == (True, reason, turns)
     assert messages[-1].content.startswith(last)
-    recorded = [text for it in submission.agents.values() for text in it.parameters["replies"]]
+    recorded = [
+        text.removeprefix("DONE: ") for it in submission.agents.values() for text in it.parameters["replies"]
+    ]
     assert sorted(message.content for message in messages) == sorted(recorded)
 
 

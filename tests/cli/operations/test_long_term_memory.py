@@ -44,7 +44,7 @@ def test_recall_lists_texts(terminal, client):
     assert lines[0].split() == ["stored", "text"]
     assert [line.split(maxsplit=1)[1].rstrip() for line in lines[1:]] == [
         "Likes tea.",
-        "Sits by the window\ufffd[31m.",
+        "Sits by the window.",
     ]
     data = terminal.call("memory", "recall", "user:42", "--tenant", "acme", "--json").json()
     assert [it["text"] for it in data["texts"]] == ["Of a tenant."]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from live import SUPPORT
+from live import SUPPORT, patient
 from servers.model_stub import Answer, StubModel, completion, refusal
 from sessions.stepper import Stepper
 from symposia.jobs.collab import CollabJob
@@ -46,7 +46,7 @@ def answer(redis_url, tmp_path, monkeypatch, model) -> Callable[..., tuple[Colla
         model.answers(*answers)
         job = stepper.open(agent, turns=1, **{**TRIP, **how})
         stepper.turn(job, 1)
-        job.result(timeout=20)
+        job.result(timeout=patient(20))
         return job, stepper.client.memory.get(42, "r")["parameters"]
 
     return answered

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dialog_memory.room import Room, open_room
-from live import SUPPORT, result_of, until
+from live import SUPPORT, patient, result_of, until
 from sessions.archiving_stepper import archiving_stepper
 from sessions.stepper import Stepper
 from symposia.memory.turn_recollections import PendingNotes, TurnRecollections
@@ -133,7 +133,7 @@ def test_unavailable_store_delays_notes_only(stepper: Stepper, caplog: pytest.Lo
     with caplog.at_level(logging.WARNING):
         for number in (1, 2, 3):
             assert stepper.turn(job, number, **changed) == "committed"
-    assert job.result(timeout=5).reason == "max_turns"
+    assert job.result(timeout=patient(5)).reason == "max_turns"
     lines = [it.getMessage() for it in caplog.records if "long-term memory" in it.getMessage()]
     assert lines == [
         f"long-term memory unavailable, {effect}, next attempt in 30 s: the store is down"
@@ -173,7 +173,7 @@ def test_worker_that_dies_after_the_commit_loses_no_note(stepper: Stepper) -> No
     for _ in range(3):  # repeated deliveries of the turn
         stepper.turn(job, 1, **with_store(stepper, store))
     assert store.stored == [(Scope.of("user", 42).key, NOTE)]
-    assert job.result(timeout=5).reason == "max_turns"
+    assert job.result(timeout=patient(5)).reason == "max_turns"
 
 
 def test_notes_are_stored_once_if_two_workers_plan(stepper: Stepper) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from live import SUPPORT
+from live import SUPPORT, patient
 from sessions.stepper import Stepper
 from stub_agents.sentences import SentenceModel, parse, parse_later
 from symposia.models.errors import InvalidInput
@@ -22,10 +22,10 @@ from symposia.models.memory.sentences import ModelParser, register_parser
 TABLES = {
     "function": '[parser]\ncallable = "stub_agents.sentences:parse"\n',
     "scripted model": 'modules = ["stub_agents.sentences"]\n[parser]\nagent = "scripted_model"\n',
-    "endpoint": '[models.stub]\nmodel = "stub"\nbase_url = "{url}"\n[parser]\nagent = "reader"\n'
-    '[agents.reader]\nkind = "llm"\nmodel = "stub"\n',
-    "endpoint without tools": '[models.stub]\nmodel = "stub"\nbase_url = "{url}"\n[parser]\nagent = "reader"\n'
-    '[agents.reader]\nkind = "llm"\nmodel = "stub"\nstructured = false\n',
+    "endpoint": '[models.stub]\nmodel = "stub"\nbase_url = "{url}"\n[parser]\nagent = "sentence_reader"\n'
+    '[agents.sentence_reader]\nkind = "llm"\nmodel = "stub"\n',
+    "endpoint without tools": '[models.stub]\nmodel = "stub"\nbase_url = "{url}"\n[parser]\nagent = "sentence_reader"\n'
+    '[agents.sentence_reader]\nkind = "llm"\nmodel = "stub"\nstructured = false\n',
 }
 OWNER: dict[str, Any] = {"user_id": 42, "room_id": "room_123"}
 TRIP = "from: Nairobi, to: London, departure_date: 2026-02-10"
@@ -57,7 +57,7 @@ def answers(stepper: Stepper, sentence: str, *agents: str, **how: Any) -> list[s
     job = stepper.open(*agents, turns=len(agents), said=sentence, **{**OWNER, **how})
     for number in range(1, len(agents) + 1):
         assert stepper.turn(job, number) in ("committed", "ended")
-    result = job.result(timeout=20)
+    result = job.result(timeout=patient(20))
     assert result.dialog.messages[0].content == sentence
     return [message.content for message in result.dialog.messages[1:]]
 
@@ -103,7 +103,7 @@ def test_usage_of_the_parser_is_booked(start):
     stepper = start(TABLES["endpoint"])
     job = stepper.open("teller", turns=1, said="What about returning on Feb 20?", **OWNER)
     stepper.turn(job, 1)
-    assert job.result(timeout=20).usage.tokens == 18
+    assert job.result(timeout=patient(20)).usage.tokens == 18
 
 
 def test_wrong_value_goes_back_to_the_parser_once(start, model):
@@ -130,7 +130,7 @@ def test_what_is_not_read_is_an_event_and_stops_no_turn(start, caplog, tables, s
     stepper = start(tables)
     job = stepper.open("teller", turns=1, said=sentence, **OWNER)
     stepper.turn(job, 1)
-    assert job.result(timeout=20).dialog.messages[-1].content.endswith("| ask: ")
+    assert job.result(timeout=patient(20)).dialog.messages[-1].content.endswith("| ask: ")
     (line,) = dropped(job)
     assert reason in line
     assert line in caplog.text
@@ -150,11 +150,11 @@ def test_registered_function_reads_sentences_of_continued_sessions(start):
     register_parser(parse_later)
     job = stepper.open("teller", turns=1, said="Find me flights from Nairobi to London next week", **OWNER)
     stepper.turn(job, 1)
-    job.result(timeout=20)
+    job.result(timeout=patient(20))
     again = job.continue_with("What about returning on Feb 20?")
     stepper.plan(again)
     stepper.turn(again, 1)
-    said = again.result(timeout=20).dialog.messages[-1].content
+    said = again.result(timeout=patient(20)).dialog.messages[-1].content
     assert said == f"{TRIP}, return_date: 2026-02-20 | ask: "
 
 

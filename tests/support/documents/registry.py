@@ -26,7 +26,7 @@ TAKEN_BY = {
     "docs/limits.md": ("tests/documents/test_limits.py",),
     "docs/local.md": ("tests/documents/test_local.py",),
     "docs/memory.md": ("tests/documents/test_memory.py",),
-    "docs/models.md": ("tests/documents/test_models.py",),
+    "docs/models.md": ("tests/agents/llm/test_models_page.py",),
     "docs/modes.md": ("tests/documents/test_modes.py",),
     "docs/people.md": ("tests/documents/test_people.py",),
     "docs/python.md": ("tests/documents/test_python.py",),

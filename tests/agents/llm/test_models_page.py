@@ -11,6 +11,7 @@ from symposia.agents.registry.registry import Registry
 
 PAGE = Page("docs/models.md")
 PRICES = PAGE.take("toml", "[models.house]")
+REQUEST = PAGE.take("text", "=== system")
 ENDPOINTS = PAGE.take("toml", "[models.ollama]")
 
 
@@ -32,3 +33,8 @@ def test_tables_of_the_page_are_complete(tmp_path: Path, text: str) -> None:
     assert registry.known().unpriced == frozenset()
     names = {name for name in registry.models() if name != "local"}
     assert (set(registry.model_sources()[0]) | {"local"}) >= names
+
+
+def test_request_of_the_page_is_one_of_the_files() -> None:
+    file = Path(__file__).parent / "prompts/plain/round_robin/last_round.txt"
+    assert file.read_text(encoding="utf-8") == REQUEST
