@@ -16,7 +16,7 @@ from functools import partial
 from ..agents.agent import AnyAgent
 from ..agents.kinds.parser import ParserAgent
 from ..models.errors import AgentError, InvalidInput, LeaseLost
-from ..models.memory.checking import check_learned, memory_correction, memory_note, merge_learned
+from ..models.memory.checking import check_learned, memory_note, merge_learned
 from ..models.memory.learned import Learned, read_remarks
 from ..models.memory.masking import mask
 from ..models.memory.recall import MemoryView, RecalledMemory, day_of
@@ -36,6 +36,7 @@ from ..models.turns.position import TurnPosition
 from ..models.turns.turn import TurnContext, TurnOutcome, Usage
 from .asking import open_services, run_agent
 from .runtime.runtime import Runtime
+from .turns.learned import memory_correction
 from .turns.turn import Turn
 
 log = logging.getLogger(__name__)

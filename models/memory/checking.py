@@ -14,7 +14,6 @@ from pydantic import JsonValue
 from ..errors import InvalidInput
 from ..text.json_text import dump_json
 from ..text.redact import excerpt
-from ..turns.turn import Correction
 from .learned import MAX_SHOWN, Learned
 from .masking import mask
 from .parameters import ParameterKind, is_stated
@@ -171,11 +170,3 @@ A line that is wrong again is left out."""
 def memory_note(faults: Iterable[str]) -> str:
     """Return the request for a second answer, with what was wrong in the first one."""
     return _NOTE.format(faults="\n".join(fault if fault.endswith(".") else f"{fault}." for fault in faults))
-
-
-def memory_correction(faults: Iterable[str], answer: str = "") -> Correction:
-    """Return what was wrong in an answer, for a model that is asked again."""
-    lines = "\n".join(faults)
-    return Correction(
-        fault=f"these lines are wrong:\n{lines}\nA line that is wrong again is left out.", answer=answer
-    )

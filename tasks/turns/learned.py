@@ -6,15 +6,15 @@ In a session without memory, this costs one comparison per turn.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ...agents.agent import AnyAgent
 from ...models.errors import AgentError
-from ...models.memory.checking import check_learned, memory_correction, memory_note, merge_learned
+from ...models.memory.checking import check_learned, memory_note, merge_learned
 from ...models.memory.learned import has_remarks
 from ...models.protocol.collab import ParticipantKind
 from ...models.sessions.limits import has_budget_to_ask_again
-from ...models.turns.turn import TurnContext, TurnOutcome
+from ...models.turns.turn import Correction, TurnContext, TurnOutcome
 
 log = logging.getLogger(__name__)
 
@@ -68,3 +68,11 @@ def _ask_again(context: TurnContext, outcome: TurnOutcome, faults: tuple[str, ..
     corrections = (*context.corrections, memory_correction(faults, answer))
     instruction = "\n\n".join(filter(None, parts))
     return context.model_copy(update={"instruction": instruction, "corrections": corrections})
+
+
+def memory_correction(faults: Iterable[str], answer: str = "") -> Correction:
+    """Return what was wrong in an answer, for a model that is asked again."""
+    lines = "\n".join(faults)
+    return Correction(
+        fault=f"these lines are wrong:\n{lines}\nA line that is wrong again is left out.", answer=answer
+    )
