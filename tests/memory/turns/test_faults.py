@@ -134,7 +134,8 @@ def test_unknown_service_is_left_alone(apart, elsewhere):
     state = {"timestamp": time.time(), "service": "alchemy", "parameters": {"metal": "lead"}}
     with connect(elsewhere.url) as client:
         client.set("dialog:4:r", json.dumps(state), ex=600)
-    assert seen(apart, user_id=4, room_id="r") == {
+    shown = seen(apart, user_id=4, room_id="r")
+    assert {name: shown[name] for name in shown if name not in ("forms", "today")} == {
         "service": None,
         "parameters": {},
         "known": {},
