@@ -65,7 +65,10 @@ def main() -> None:
         fill_archive(url, chosen.archived)
         settings = load_settings(redis_url=server.url, database_url=url, archive=True, data_dir=str(folder))
         with Client(settings, worker_grace_s=1) as client:
-            jobs = [client.submit(collab(f"Live {number}"), agents=AGENTS) for number in range(chosen.live)]
+            jobs = [
+                client.submit(collab(f"Live {number}"), agents=AGENTS, options={"repetition": "ignore"})
+                for number in range(chosen.live)
+            ]
             print(f"{chosen.archived:,} archived and {chosen.live} live sessions")
             with flower(settings) as (process, port):
                 measure_list(port)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psutil
 from harness.agents import AGENTS
-from harness.loads import agents_of, build_collab
+from harness.loads import REPEATING, agents_of, build_collab
 from rich.console import Console
 from rich.table import Table
 
@@ -82,7 +82,7 @@ class Side:
         began, used = time.perf_counter(), sum(worker.cpu_times()[:2])
         for _ in range(options.sessions):
             collab = build_collab("round_robin", agents)
-            self.client.submit(collab, agents=agents, stop=MaxTurns(options.turns))
+            self.client.submit(collab, agents=agents, stop=MaxTurns(options.turns), options=REPEATING)
         while self.client._installation.sessions.connections.index.unfinished():
             time.sleep(0.005)
         turns = options.sessions * options.turns

@@ -20,6 +20,8 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 WIDTH = 4
 SEQUENTIAL = ("round_robin", "pair", "orchestrated")
 MODES = (*SEQUENTIAL, "broadcast", "swarm")
+#: Options of sessions whose agents say the same in each turn.
+REPEATING: Mapping[str, Any] = {"repetition": "ignore"}
 #: The values of a run, by name.
 Values = dict[str, float]
 
@@ -70,12 +72,13 @@ def build_collab(mode: str, agents: Mapping[str, str]) -> Collab:
 def submit(place: Place, load: Load) -> list[CollabJob]:
     """Submit the sessions of a load."""
     agents = dict(load.agents) or agents_of(load.mode)
-    extra: dict[str, Any] = {}
+    options: dict[str, Any] = dict(REPEATING)
     if load.mode == "orchestrated":
-        extra["options"] = {"max_stalls": 100}
+        options["max_stalls"] = 100
     if load.mode == "swarm":
         items = [{"text": f"item {number}"} for number in range(load.turns)]
-        extra["options"] = {"items": items, "max_items": load.turns}
+        options |= {"items": items, "max_items": load.turns}
+    extra: dict[str, Any] = {"options": options}
     if load.wait_s:
         extra["parameters"] = {"wait_s": load.wait_s}
     if load.history:

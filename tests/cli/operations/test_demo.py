@@ -120,7 +120,7 @@ def test_demo_ignores_user_settings(bare: Terminal):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("moment", ["at once", "Started", "Host"])
+@pytest.mark.parametrize("moment", ["at once", "Started", "Patch before"])
 def test_ctrl_c_leaves_no_process(bare: Terminal, moment):
     assert interrupted_at(moment, bare).code == 130
     nothing_is_left(bare)

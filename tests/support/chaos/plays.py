@@ -212,7 +212,11 @@ def modelled(random: Random, *, attempts: int) -> Play:
         noted=False,
     )
     patience = {"attempts": attempts, "backoff_s": 0.2, "max_backoff_s": 0.5}
-    return Play(script, dict.fromkeys(names, "model"), how={"stop": MaxTurns(4), "policy": patience})
+    return Play(
+        script,
+        dict.fromkeys(names, "model"),
+        how={"stop": MaxTurns(4), "policy": patience, "options": {"repetition": "ignore"}},
+    )
 
 
 def nested(random: Random) -> Play:

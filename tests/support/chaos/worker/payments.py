@@ -47,7 +47,9 @@ class PayingModel(StubModel):
 
     def next_answer(self, body: dict[str, Any]) -> Answer:
         """Return the next call by the results in the request, whichever session asks."""
-        results = [it["content"] for it in body["messages"] if it["role"] == "tool"]
+        roles = [it["role"] for it in body["messages"]]
+        begin = len(roles) - roles[::-1].index("user")  # earlier calls are those of earlier turns
+        results = [it["content"] for it in body["messages"][begin:] if it["role"] == "tool"]
         notes = ("tea", UNWANTED)
         if len(results) < len(notes):
             return completion(tool=("pay", {"note": notes[len(results)]}), call=f"call-{len(results)}")
