@@ -31,25 +31,25 @@ class ParsedSentences:
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def read(self, session_id: str) -> Learned | None:
+    def read(self, session_id: str, opened_ms: int) -> Learned | None:
         """Return what was read; None: nothing yet.
 
         Raises:
             RedisError, StateError: The server does not answer.
         """
-        text = cast("str | None", self._client.get(parsed_key(session_id)))
+        text = cast("str | None", self._client.get(parsed_key(session_id, opened_ms)))
         try:
             return None if text is None else Learned.model_validate_json(text)
         except ValidationError:
             return None  # the sentence is read again
 
-    def add(self, session_id: str, learned: Learned) -> None:
+    def add(self, session_id: str, opened_ms: int, learned: Learned) -> None:
         """Store what was read; of parallel turns, the first one decides.
 
         Raises:
             RedisError, StateError: The server does not answer.
         """
-        self._client.set(parsed_key(session_id), learned.model_dump_json(), px=KEPT_MS, nx=True)
+        self._client.set(parsed_key(session_id, opened_ms), learned.model_dump_json(), px=KEPT_MS, nx=True)
 
 
 def read_in_program(text: str, view: MemoryView, *, today: date) -> CheckedLearned:

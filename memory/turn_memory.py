@@ -101,7 +101,7 @@ class TurnMemory:
     def add_sentence(self, facts: SessionFacts, learned: Learned, *, now_ms: int) -> RecalledMemory | None:
         """Keep what was read from the session's sentence, and return the memory with it."""
         try:
-            self._sentences.add(facts.session_id, learned)
+            self._sentences.add(facts.session_id, facts.opened_ms, learned)
         except REDIS_ERRORS as error:
             self._handle_outage(error)
             return None
@@ -161,6 +161,11 @@ class TurnMemory:
             if not is_away and number in kept:
                 self._unstored.drop(facts.session_id, number)
             elif is_away and number not in kept:
+                log.warning(
+                    "dialog memory: what turn %d of session %s states waits, and is lost if no turn follows",
+                    number,
+                    facts.session_id,
+                )
                 self._unstored.keep(facts.session_id, number, result.model_dump_json(exclude_none=True))
 
     def _store_result(
@@ -227,7 +232,7 @@ class TurnMemory:
         """Return the parameters of the session's own message; None: no parser has read it yet."""
         if options.sentence is None:
             return Learned(parameters=options.said)
-        return self._sentences.read(facts.session_id)
+        return self._sentences.read(facts.session_id, facts.opened_ms)
 
     def _service_of_message(
         self, facts: SessionFacts, options: MemoryOptions, message: Learned, before: MemoryState

@@ -18,7 +18,7 @@ from typing import TypeVar, cast
 from redis import Redis
 
 from ..agents.execution.threads import DaemonThreadPool
-from ..models.errors import StateError
+from ..models.errors import ArchiveError, StateError
 from ..models.memory.recollections import (
     MAX_QUERY,
     MAX_RECALLED,
@@ -105,6 +105,10 @@ class PendingNotes:
         sources = [notes.source for notes in self.read_all() if is_forgotten(notes.scope)]
         if sources:
             self._client.hdel(PENDING_NOTES, *sources)
+
+    def drop_turn(self, notes: TurnNotes) -> None:
+        """Drop the notes of one turn."""
+        self._client.hdel(PENDING_NOTES, notes.source)
 
     def count(self) -> int:
         """Return the number of turns whose notes wait."""
@@ -207,7 +211,16 @@ class TurnRecollections:
         """
         if self._writing.lasts or not self._pending.count():
             return 0
-        return sum(self._store(notes) for notes in self._pending.read_all())
+        stored = 0
+        for notes in self._pending.read_all():
+            if notes.at_ms < time.time() * 1_000 - KEPT_MS:
+                log.warning("long-term memory: notes of turn %s dropped, not stored for a week", notes.source)
+                self._pending.drop_turn(notes)
+            elif self._writing.lasts:
+                break
+            else:
+                stored += self._store(notes)
+        return stored
 
     def _store(self, notes: TurnNotes) -> bool:
         """Pass notes to the store; return False if they wait, or another process does it."""
@@ -220,8 +233,12 @@ class TurnRecollections:
                 return True
         except StateError:
             raise
-        except Exception as error:  # noqa: BLE001 - a store may be any code
+        except (ArchiveError, OSError) as error:  # with TimeoutError
             self._writing.begin(error)
+        except Exception as error:  # noqa: BLE001 - a store may be any code, and refuse these texts only
+            log.warning(
+                "long-term memory refused the notes of turn %s, to be tried again: %s", notes.source, error
+            )
         self._pending.release(notes)
         return False
 

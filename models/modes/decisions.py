@@ -77,6 +77,8 @@ def check_decision(
     return choice, "" if speakers else f"Your answer names no speaker. {how}, or {finish}."
 
 
+#: Maximum characters of the fault in an instruction.
+_MAX_FAULT = 500
 #: Maximum numbers of decisions, hand-offs, people, and characters of a name in an instruction, whose own
 #: limit is 10,000 characters.
 LAST_DECISIONS = 8
@@ -204,7 +206,9 @@ class DecisionLog(Frozen):
             lines.append(_NEW_PLAN)
         if ledger.fault:
             tries = f"{ledger.invalid} of {ledger.max_invalid}"
-            lines.append(f"Your last decision could not be used ({tries}): {ledger.fault}")
+            lines.append(
+                f"Your last decision could not be used ({tries}): {excerpt(ledger.fault, _MAX_FAULT)}"
+            )
         return "\n".join(lines)
 
 

@@ -22,7 +22,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{id}:note:<participant>` | string | note of a participant's agent, kept from turn to turn; TTL one week |
 | `symposia:{id}:unstored` | hash | results of turns whose statements the dialog memory does not have yet, by turn number; TTL one week |
 | `symposia:{id}:noted:<turn>` | string | turn whose notes are being stored in the long-term memory, or are stored; TTL one day |
-| `symposia:{id}:parsed` | string | parameters read from the sentence of a session; TTL one week |
+| `symposia:{id}:parsed:<opened_ms>` | string | parameters read from the sentence of a session; TTL one week |
 | `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; TTL one day |
 | `symposia:{id}:recorded` | hash | records of written turns that are not archived yet, by token, in a session that records its calls; TTL `retention_s` after the newest record |
 | `symposia:{tenant:NAME}:books` | hash | usage of a tenant today, and its reservations; TTL two days |
@@ -147,9 +147,9 @@ def noted_key(session_id: str, number: int) -> str:
     return session_key(session_id, f"noted:{number}")
 
 
-def parsed_key(session_id: str) -> str:
-    """Return the key of the parameters read from the sentence of a session."""
-    return session_key(session_id, "parsed")
+def parsed_key(session_id: str, opened_ms: int) -> str:
+    """Return the key of the parameters read from the sentence of a session; its id may be used again."""
+    return session_key(session_id, f"parsed:{opened_ms}")
 
 
 def recorded_key(session_id: str) -> str:
