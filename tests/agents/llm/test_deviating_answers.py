@@ -248,7 +248,7 @@ def test_voices_are_cut_from_an_answer_that_needs_no_continuation(speak, model):
 
 def test_answer_is_not_asked_for_beyond_the_budget(speak, model, turn):
     model.answers(ended("The first step"))
-    usage = speak(turn(remaining={"tokens": 1_000}), on_length="cut").usage
+    usage = speak(turn(remaining={"tokens": 1_000}), on_length="keep").usage
     for budget, requests in ((usage.tokens * 2, 2), (usage.tokens * 2 - 1, 1)):
         outcome = speak(turn(remaining={"tokens": budget}))
         assert (outcome.usage.requests, outcome.cut) == (requests, "length")
