@@ -132,6 +132,8 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     def _read_answer(self, response: ModelResponse, request: ModelRequestContext) -> ModelResponse:
         if self.reader is None:
             return response
+        # Not what this attempt spent: a replayed answer is read as it was the first time.
+        self.reader.spent += usage_of(response, self.chain[self._model_index].price)
         return self.reader.read(response, request.messages, request.model_request_parameters)
 
     def begin_shorter_run(self) -> None:

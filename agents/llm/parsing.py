@@ -17,14 +17,16 @@ from pydantic_ai.models import ModelRequestParameters
 
 from ...models.directives import read_directives
 from ...models.modes.decisions import check_decision
+from ...models.sessions.limits import has_budget_to_ask_again
 from ...models.text.json_text import dump_json
 from ...models.text.lax_json import fit, read_one
 from ...models.text.thinking import is_empty
-from ...models.turns.turn import REVIEW_PARAMETER, Decision, Expects, TurnContext, TurnOutcome
+from ...models.turns.turn import REVIEW_PARAMETER, Decision, Expects, TurnContext, TurnOutcome, Usage
 from ...models.turns.voices import cut_voices, without_frame
 from .repairs import has_broken_call, repair_calls
 
 EMPTY = "Your answer was empty. Answer, or write PASS."
+EMPTY_REQUIRED = "Your answer was empty. Give the answer that <turn> asks for."
 CONTINUE = "Go on exactly where you stopped."
 NO_ANSWER = "Write the whole answer to the task after DONE:. If that was it, repeat it."
 _FORM = "Your answer was text. Use the tool {tool}, with the fields {fields}."
@@ -81,6 +83,8 @@ class AnswerReader:
     continues: bool = True
     #: Whether an answer without a meaning is sent back.
     asks_again: bool = True
+    #: Usage of the answers so far. Another is asked for only if the turn's budget allows as much again.
+    spent: Usage = field(default_factory=Usage)
     notes: int = 0
     continued: int = 0
     #: Text before the cut of an answer that was continued.
@@ -114,9 +118,10 @@ class AnswerReader:
         if was_cut:
             self._read_cut(response, messages, text)
         elif is_empty(own_text(text, self.turn)[0]):
-            if self.texts:  # nothing was left to be said after the cut
-                raise Answered(TurnOutcome.say("".join(self.texts)))
-            self._ask_again(messages, EMPTY)
+            before, cut_lines = own_text("".join(self.texts), self.turn)
+            if not is_empty(before):  # nothing was left to be said after the cut
+                raise Answered(TurnOutcome.say(before).model_copy(update={"cut_voices": cut_lines}))
+            self._ask_again(messages, EMPTY if self._may_pass() else EMPTY_REQUIRED)
             return response
         if wanted.output_tools:
             return self._read_text_for_tool(response, messages, wanted, text)
@@ -130,7 +135,12 @@ class AnswerReader:
             raise ThoughtOnly(response.usage.output_tokens)
         if self.turn.expects is not Expects.MESSAGE or self.turn.output_schema is not None:
             self._ask_again(messages, self._shorter(response))
-        elif self.continues and not self.continued and REVIEW_PARAMETER not in self.turn.parameters:
+        elif (
+            self.continues
+            and not self.continued
+            and REVIEW_PARAMETER not in self.turn.parameters
+            and self._has_budget()
+        ):
             self.continued += 1
             self.texts.append(text)
             raise CutOff(messages, CONTINUE)
@@ -140,9 +150,15 @@ class AnswerReader:
         return f"Your answer was cut off at the token limit. Give the whole answer again, with at most {words} words."
 
     def _ask_again(self, messages: Sequence[ModelMessage], note: str) -> None:
-        if self.asks_again and not self.notes:
+        if self.asks_again and not self.notes and self._has_budget():
             self.notes += 1
             raise AskAgain(messages, note)
+
+    def _has_budget(self) -> bool:
+        return has_budget_to_ask_again(self.turn, TurnOutcome(usage=self.spent))
+
+    def _may_pass(self) -> bool:
+        return self.turn.expects is Expects.MESSAGE and not self.turn.position.is_last
 
     def give_up(self, error: UnexpectedModelBehavior) -> TurnOutcome:
         """Return the outcome of a decision in no valid form: the planner goes on without it.

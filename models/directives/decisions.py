@@ -87,7 +87,8 @@ def _are_participants(text: str, names: Names) -> bool:
 
 
 def _from_lines(text: str, names: Names, context: TurnContext) -> Decision | None:
-    directives = [d for d in read_lines(text) if d.word not in _DONE or not _is_quoted(text, d)]
+    lines = text.splitlines()
+    directives = [d for d in read_lines(text) if d.word not in _DONE or not _QUOTED.match(lines[d.at])]
     done = next((d for d in directives if d.word in _DONE), None)
     chosen = [d for d in directives if d.word in ("NEXT", "TOGETHER")]
     if done is not None:  # within an answer, only a line that names participants is a directive
@@ -114,10 +115,6 @@ def _from_lines(text: str, names: Names, context: TurnContext) -> Decision | Non
     return _chosen(directives, chosen, named, names, context).model_copy(
         update={"progress": stalled is None, "reason": reason[:_MAX_REASON]}
     )
-
-
-def _is_quoted(text: str, directive: Directive) -> bool:
-    return _QUOTED.match(text.splitlines()[directive.at]) is not None
 
 
 def _is_nobody(chosen: Sequence[Directive]) -> bool:

@@ -13,10 +13,14 @@ from .lines import unwrap
 #: Maximum number of names of an answer that are looked up.
 MAX_NAMES = 1_000
 _MAX_NAME = 200
+#: Maximum words of a name that a sentence begins with.
+_MAX_NAME_WORDS = 8
 _EDGES = "*_`~-+>#• \t.\"'“”\u2018\u2019()[]{}@!"
 _SEPARATORS = re.compile(r"[\W_]+")
 _BETWEEN = re.compile(r"\s(?:and|&|then|\+)\s|\s?(?:->|→|=>)\s?|[,;\n]")
-_REST = re.compile(r"\s+[-\u2013—]+\s+|\s*[\u2013—]\s*|\s+\(|:\s+|\s+(?=because\b|since\b|who\b|as\s|so\s)")
+_REST = re.compile(
+    r"(?<!\s)(?:\s+[-\u2013—]+\s+|\s*[\u2013—]\s*|\s+\(|\s+(?=because\b|since\b|who\b|as\s|so\s))|:\s+"
+)
 _LEADING = re.compile(r"^(?:(?:and|then)\s+)+", re.IGNORECASE)
 _REASON = re.compile(r"^(?:because|since|as|for|so|to|who|which|that|it|they|he|she)\b", re.IGNORECASE)
 _EITHER = re.compile(r"\sor\s|\s?/\s?", re.IGNORECASE)
@@ -61,6 +65,15 @@ class Names:
         """Return the id of the one participant who is meant; the name as it was written for none or several."""
         ids = self.find(name)
         return ids[0] if len(ids) == 1 else _bare(name)
+
+    def first(self, text: str) -> str:
+        """Return the name that a text begins with, as in `ben, he has the keys`; the text if it begins with none."""
+        name = next(iter(self.read([text]).names), text)
+        if self.find(name):
+            return name
+        words = name.split(maxsplit=_MAX_NAME_WORDS)
+        starts = (" ".join(words[:end]) for end in range(len(words) - 1, 0, -1) if words[end][0].islower())
+        return next((start for start in starts if self.find(start)), name)
 
     def resolve_role(self, name: str) -> str:
         """Return the id of the participant, or the role, that is meant; the name as it was written for neither."""

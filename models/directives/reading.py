@@ -54,7 +54,7 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
     if mode_of(context.mode).has_board:
         return outcome.model_copy(update=_board_changes(directives, names))
     targets = _hand_offs(directives)
-    hand_off = names.resolve(targets[0]) if targets else None
+    hand_off = names.resolve(names.first(targets[0])) if targets else None
     return outcome.model_copy(update={"hand_off": hand_off}) if hand_off else outcome
 
 
@@ -74,7 +74,7 @@ def _board_changes(directives: Sequence[Directive], names: Names) -> dict[str, o
     targets = _hand_offs(directives)
     items = [d for d in directives if d.word == "ITEM" and d.text]
     return {
-        "hand_off": names.resolve_role(targets[0]) if targets else None,
+        "hand_off": names.resolve_role(names.first(targets[0])) if targets else None,
         "items": tuple(
             NewItem(text=item.text[:_MAX_TEXT], role=names.resolve_role(item.target) if item.target else None)
             for item in items[:_MAX_ITEMS]

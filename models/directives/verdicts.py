@@ -21,18 +21,23 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"\W*(?:no\b|not\b|never\b|nope\b|once\b|if\b|when\b|after\b|provided\b|unless\b|as soon as\b|subject to\b|pending\b"
+    r"\W*(?!no\s+(?:further\s+|more\s+)?(?:changes?|issues?|faults?|problems?)\b|not\s+a\s+single\b)"
+    r"(?:no\b|not\b|never\b|nope\b|once\b|if\b|when\b|after\b|provided\b|unless\b|as soon as\b|subject to\b|pending\b"
     r"|with (?:the )?(?:changes|condition|exception))",
     re.IGNORECASE,
 )
 _CHANGE = (
     r"(?:fix|change|add|remove|rename|must|should|need|needs|please|first|correct|update|replace|rewrite|shorten|delete"
-    r"|drop|mention|still|missing)"
+    r"|drop|mention|still|(?<!nothing is )missing)"
 )
-_BUT = re.compile(rf"\b(?:but|however|except|although|though)\b[^.]*\b{_CHANGE}\b", re.IGNORECASE)
+_BUT = re.compile(r"\b(?:but|however|except|although|though)\b", re.IGNORECASE)
 _LISTED = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?P<item>.*)")
 _CHANGED = re.compile(rf"\b{_CHANGE}\b", re.IGNORECASE)
-_PASS = re.compile(r"(?:i(?:['\u2019]ll| will)?\s+)?pass(?:$|\s*[:.,;!\u2013—-]+\s*|\s*\n\s*)", re.IGNORECASE)
+_PASS = re.compile(
+    r"(?P<i>i(?:['\u2019]ll| will)?\s+)?(?P<word>pass)(?:$|\s*[:.,;!\u2013—-]+\s*|\s*\n\s*)", re.IGNORECASE
+)
+#: What `Pass` in lower case may be followed by; other sentences are reports, such as `Pass: all tests are green`.
+_NOTHING = re.compile(r"nothing (?:new|(?:more |else |further )?to (?:add|say))\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?…]+(?:\s+|$)|\n+")
 
 
@@ -54,7 +59,7 @@ def read_verdict(text: str) -> Decision | None:
     if (
         rest[:1] not in ("", ":", ".", "!", ",", "-", "\u2013", "—")
         or _CONDITION.match(rest)
-        or _BUT.search(rest)
+        or _limits_approval(rest)
     ):
         return None
     reason = rest.lstrip(":.!,-\u2013— *_").strip()
@@ -63,8 +68,14 @@ def read_verdict(text: str) -> Decision | None:
     return Decision(satisfied=True, reason=reason[:_MAX_REASON])
 
 
+def _limits_approval(reason: str) -> bool:
+    """Return whether a sentence asks for a change behind `but` and the like."""
+    limits = ((sentence, _BUT.search(sentence)) for sentence in reason.split("."))
+    return any(limit and _CHANGED.search(sentence, limit.end()) for sentence, limit in limits)
+
+
 def is_pass(text: str) -> bool:
-    """Return whether a text passes: `PASS`, with at most one sentence behind it."""
+    """Return whether a text passes: `PASS`, with at most one sentence behind it; the word alone in any case."""
     plain = unwrap(text.strip()).strip("[]()\"'*_` \n")
     if len(plain) > _MAX_PASS:
         return False
@@ -72,6 +83,8 @@ def is_pass(text: str) -> bool:
     if match is None:
         return False
     rest = plain[match.end() :].strip(" *_)]")
+    if rest and not (match["i"] or match["word"] == "PASS" or _NOTHING.match(rest)):
+        return False
     if any(read_line(line) for line in rest.splitlines()):
         return False
     return len([sentence for sentence in _SENTENCE_END.split(rest) if sentence.strip()]) <= 1

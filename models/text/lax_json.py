@@ -14,7 +14,7 @@ from typing import Any
 from .json_text import json_blocks, parse_json
 
 #: Maximum characters of a text that is repaired, and of prose in which JSON is searched.
-MAX_REPAIRED = 200_000
+MAX_REPAIRED = 20_000
 _MAX_DEPTH = 64
 _MAX_VALUES = 100
 _DECODER = json.JSONDecoder()

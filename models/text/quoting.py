@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 _QUOTED = (
-    re.compile(r'"[^"\n]*"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|\u2018[^\u2019\n]*\u2019'),
+    re.compile(r'"[^"\n]*"|“[^“”\n]*”|«[^«»\n]*»|„[^„“”\n]*[“”]|\u2018[^\u2018\u2019\n]*\u2019'),
     re.compile(r"(?<!\w)'[^'\n]*'(?!\w)"),
     re.compile(r"(`+)[^`\n]*\1"),
 )

@@ -196,7 +196,7 @@ class ErrorOrigin:
 
 #: Sequences of terminals: colours and cursor (CSI), titles (OSC), and others of two characters.
 _TERMINAL = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)|\x1b[@-_]"
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c\x9d\n]*(?:\x07|\x1b\\\\|\x9c)|\x1b[@-_]"
 )
 #: Controls other than tab, line feed and carriage return, and controls of the writing direction.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

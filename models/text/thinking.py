@@ -21,7 +21,7 @@ _FORMS = {
     r"\[THINK(?:ING)?\]": r"\[/THINK(?:ING)?\]",
     r"◁think(?:ing)?▷": r"◁/think(?:ing)?▷",
     r"(?:<\|start\|>\s?assistant\s?)?<\|channel\|>\s*(?:analysis|commentary)[^<\n]{0,100}(?:<\|message\|>)?": _CHANNEL_END,
-    r"(?:(?<=\n)|\A)[ \t]*```[ \t]*(?:think|thinking|thoughts?|reasoning)[ \t]*\n": r"\n?[ \t]*```[ \t]*(?=\n|\Z)",
+    r"(?:(?<=\n)|\A)[ \t]*```[ \t]*(?:think|thinking|thoughts?|reasoning)[ \t]*\n": r"```[ \t]*(?=\n|\Z)",
 }
 _OPENED = re.compile("|".join(f"(?P<o{at}>{opened})" for at, opened in enumerate(_FORMS)), re.IGNORECASE)
 _ENDS = [re.compile(end, re.IGNORECASE) for end in _FORMS.values()]

@@ -93,4 +93,4 @@ def _is_voice(line: str, others: set[str]) -> bool:
         author = _FROM.search(opened["fields"] or "") if opened else None
         return author is not None and author[1].casefold() in others
     head, colon, _ = line[:500].partition(":")
-    return bool(colon) and head.casefold() in others
+    return bool(colon) and head.rstrip().strip("*_").casefold() in others

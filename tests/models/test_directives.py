@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from symposia.models.directives import read_directives
 from symposia.models.protocol.collab import CollabMode, Participant
+from symposia.models.sessions.stop_conditions import TextSeen
 from symposia.models.text.redact import clean_text
 from symposia.models.turns.items import NewItem
 from symposia.models.turns.turn import Decision, DraftMessage, Expects, TurnContext, TurnOutcome, Usage
@@ -174,7 +175,16 @@ def test_other_review_does_not_approve(text):
 
 
 @pytest.mark.parametrize(
-    "line", ["HAND OFF: tester", "HAND-OFF: Tester", "HANDOFF: **tester**", "- HAND_OFF: tester."]
+    "line",
+    [
+        "HAND OFF: tester",
+        "HAND-OFF: Tester",
+        "HANDOFF: **tester**",
+        "- HAND_OFF: tester.",
+        "HAND OFF: tester because she has the keys",
+        "HAND OFF: tester, she has the keys",
+        "HAND OFF: Tester (has the keys)",
+    ],
 )
 def test_an_item_is_handed_to_a_role(line):
     assert board(f"Not mine.\n{line}").hand_off == "tester"
@@ -183,6 +193,7 @@ def test_an_item_is_handed_to_a_role(line):
 def test_item_may_name_an_unknown_participant():
     assert board("HAND OFF: ada").hand_off == "p-1"
     assert board("HAND OFF: P-3").hand_off == "p-3"
+    assert board("HAND OFF: Ada changes places.").hand_off == "p-1"
     assert board("HAND OFF: the boss").hand_off == "the boss"
 
 
@@ -190,6 +201,7 @@ def test_item_may_name_an_unknown_participant():
 def test_hand_off_outside_a_swarm_names_a_participant(mode):
     assert read("Not mine.\nHAND OFF: ada", mode).hand_off == "p-1"
     assert read("HAND OFF: the boss", mode).hand_off == "the boss"
+    assert read("HAND OFF: ada changes places.", mode).hand_off == "p-1"
     assert read("```\nHAND OFF: ada\n```\nsaid Bob", mode).hand_off is None
     assert read("HAND OFF:", mode).hand_off is None
 
@@ -279,11 +291,19 @@ MEGABYTE = 1_048_576
         ("", "ITEM zed: check the logs\n"),
         ("", "ASK zed\n"),
         ("", "ASK zed: may I?\n"),
+        ("", "DONE: a\n"),
+        ("APPROVED: ", "but "),
+        ("NEXT: a", " "),
+        ("HAND OFF: a", " "),
+        ("", "“"),
+        ("", "{'a': 1,"),
+        ("```thinking\n", " "),
     ],
 )
 def test_megabyte_of_any_text_is_read_quickly(begin, unit):
-    text = begin + unit * (MEGABYTE // len(unit))
+    text = begin + unit * (MEGABYTE // len(unit)) + "b"
     read(text, expects=Expects.DECISION)
+    TextSeen("b").seen_in([text], "p-1")
     read(text, CollabMode.PAIR, Expects.REVIEW)
     board(text)
 

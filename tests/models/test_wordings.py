@@ -233,6 +233,10 @@ def test_answer_may_hold_directives_of_its_own_subject():
         "LGTM",
         "Good work.\nAPPROVED: reads well, short but complete",
         "APPROVED: fine\n- clear\n- short",
+        "APPROVED: no changes needed.",
+        "APPROVED: no further changes.",
+        "APPROVED: not a single fault is left.",
+        "APPROVED: complete, but nothing is missing",
     ],
 )
 def test_review_approves(text):
@@ -246,6 +250,8 @@ def test_review_approves(text):
         "NOT APPROVED: fix X",
         "APPROVED: no, fix X",
         "APPROVED, but fix X first",
+        "APPROVED: no issues, but rename Y",
+        "APPROVED: good, though the end is missing",
         "APPROVED if you fix X",
         "APPROVED\n- fix X\n- rename Y",
         "APPROVED: nearly\n1. Fix X.",
@@ -268,6 +274,7 @@ def test_review_does_not_approve(text):
         "**PASS**",
         "PASS: nothing to add",
         "I pass.",
+        "I pass: the lock is not mine.",
         "Pass - nothing new",
         "PASS. All is said.",
     ],
@@ -284,6 +291,8 @@ def test_text_passes(text):
         "I pass the turn to Ada.",
         "PASS\nNEXT: Ada",
         "The PASS is closed.",
+        "Pass: all 14 tests are green.",
+        "Pass. 14 of 14 tests pass",
     ],
 )
 def test_text_with_pass_is_a_message(text):

@@ -11,8 +11,8 @@ _RULES = (
 )
 _FORM = """\
 As the driver, do the work and show it whole: each version complete, ready to be used as it is, with one line on what \
-changed and why. When the navigator asked for changes, make each of them or say why not. HAND OFF: {partner} changes \
-places.
+changed and why. When the navigator asked for changes, make each of them or say why not. To change places, end with a \
+line of its own, HAND OFF: {partner}
 As the navigator, check the newest version against the task: is it right, complete, and usable as it stands? Ask for a \
 change only if it matters for the task; name the place, what is wrong, and what would be right. Check first what you \
 asked for before; do not raise new matters of taste in later rounds. Approve when nothing that matters is left."""

@@ -10,7 +10,7 @@ _FORM = (
     "Say what is missing, wrong or undecided so far, and what you would do. Do not repeat what was said; refer to it "
     "by name. If you have nothing to add, answer with the one word PASS."
 )
-_MAY_HAND_OFF = " To let another speak next, end with the line: HAND OFF: name."
+_MAY_HAND_OFF = " To let another speak next, end with the line: HAND OFF: name"
 _FIRST = "You speak first. State your view of the task: what you propose, why, and what you are unsure of."
 _FIRST_TO_SAY = "Nothing has been said before you. State your view of the task: what you propose, why, and what you are unsure of."
 _MIDDLE = "Add what changes the picture, or PASS."

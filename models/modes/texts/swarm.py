@@ -12,7 +12,8 @@ _FORM = (
     "Do the item given in <turn> and nothing else; write its result, complete in itself, since others will build on "
     "your text alone. If the item turns out to need separate work, add a line ITEM: what is to be done (ITEM name: for "
     "one of them), only for work that the task needs and that is not on the board. If another is clearly better "
-    "placed, write only HAND OFF: name and why. If it cannot be done, write FAILED: and why."
+    "placed, write only the line HAND OFF: name, and why on the next line. If it cannot be done, answer PASS: and why "
+    "in one sentence."
 )
 _ONE = "Make the one result that <task> asks for, readable without them."
 #: Maximum characters of the title of an item.

@@ -11,7 +11,7 @@ from servers.model_stub import Answer, completion, refusal
 from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
-from symposia.agents.llm.parsing import CONTINUE, EMPTY, NO_ANSWER
+from symposia.agents.llm.parsing import CONTINUE, EMPTY, EMPTY_REQUIRED, NO_ANSWER
 from symposia.agents.llm.settings import LLMSettings, ModelSource
 from symposia.models.errors import AgentFailed
 from symposia.models.turns.turn import Decision
@@ -177,6 +177,13 @@ def test_empty_answer_is_asked_again_and_then_fails(speak, model, text):
         speak()
 
 
+@pytest.mark.parametrize("fields", [DECIDE, REVIEW, {"position": {"is_last": True}}])
+def test_empty_answer_of_one_who_may_not_pass(speak, model, turn, fields):
+    model.answers(completion(""), completion("NEXT: bob"))
+    speak(turn(**fields), structured=False)
+    assert notes(model) == [f"<note>\n{EMPTY_REQUIRED}\n</note>"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -201,6 +208,8 @@ def test_thoughts_are_neither_stored_nor_streamed(speak, model, text, heard):
         ("<turn>Hello.</turn>", "Hello.", 0),
         ("**Ann:** Hello.", "Hello.", 0),
         ("Hello.\n\nBob: I agree.\ncleo: me too", "Hello.", 2),
+        ("Hello.\n\n**Bob:** I agree.\n*cleo*: me too", "Hello.", 2),
+        ("Hello.\n* Bob: agrees\n- cleo: too", "Hello.\n* Bob: agrees\n- cleo: too", 0),
         ('Hello.\n<message from="bob">I agree.</message>', "Hello.", 1),
         ("Hello.\n> Bob: I agree.", "Hello.\n> Bob: I agree.", 0),
         ("So far:\nBob: a kite\ncleo: a hawk", "So far:\nBob: a kite\ncleo: a hawk", 0),
@@ -229,6 +238,22 @@ def test_cut_answer_is_continued_once(speak, model):
     outcome = speak()
     assert (outcome.messages[0].content, outcome.cut) == ("The first step is", "length")
     assert len(model.asked) == 4
+
+
+def test_voices_are_cut_from_an_answer_that_needs_no_continuation(speak, model):
+    model.answers(ended("Hello.\n\nBob: I agree."), completion(""))
+    outcome = speak()
+    assert (outcome.messages[0].content, outcome.cut_voices, outcome.cut) == ("Hello.", 1, None)
+
+
+def test_answer_is_not_asked_for_beyond_the_budget(speak, model, turn):
+    model.answers(ended("The first step"))
+    usage = speak(turn(remaining={"tokens": 1_000}), on_length="keep").usage
+    for budget, requests in ((usage.tokens * 2, 2), (usage.tokens * 2 - 1, 1)):
+        outcome = speak(turn(remaining={"tokens": budget}))
+        assert (outcome.usage.requests, outcome.cut) == (requests, "length")
+        outcome = speak(turn(**DECIDE, remaining={"tokens": budget}), structured=False)
+        assert outcome.usage.requests == requests
 
 
 def test_cut_decision_is_given_again(speak, model, turn):

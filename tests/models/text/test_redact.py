@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.text.redact import without_password
+from symposia.models.text.redact import clean_text, without_password
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,8 @@ def test_password_in_a_url_is_hidden(text: str, shown: str) -> None:
 @pytest.mark.parametrize("unit", ["://", "a:", ":@", "?", "?token", "&a=b", "://:@ "])
 def test_megabyte_of_text_is_scanned_once(unit: str) -> None:
     without_password(unit * (1_048_576 // len(unit)) + "@")
+
+
+@pytest.mark.parametrize("unit", ["\x9d", "\x1b]", "\x1b[", "\x9b0"])
+def test_megabyte_of_terminal_sequences_is_cleaned(unit: str) -> None:
+    clean_text(unit * (1_048_576 // len(unit)) + "\n")

@@ -123,7 +123,20 @@ def test_text_that_shows_something_is_not_empty(text):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "unit", ["```\n", "`", "` ", "<think>", "</think>", "<", "[THINK", "<think>a</think>", "~~~\n", "`a``b"]
+    "unit",
+    [
+        "```\n",
+        "`",
+        "` ",
+        "<think>",
+        "</think>",
+        "<",
+        "[THINK",
+        "<think>a</think>",
+        "~~~\n",
+        "`a``b",
+        "```thinking\n  ",
+    ],
 )
 def test_megabyte_is_read_quickly(unit):
     text = unit * (1_048_576 // len(unit))
