@@ -50,10 +50,13 @@ the complete answer to the task, for the person who set it
 Names: {ids}"""
 _LAST_DECISION = "This is your last decision. Finish now with the best answer the conversation supports, and say what it lacks."
 _NEW_PLAN = (
-    "The last {count} decisions brought nothing new, so the newest one was not carried out. Say in reason what is known, what blocks, and what you will do "
-    "differently; then ask somebody else, ask for something else, or finish."
+    "The last {count} decisions brought nothing new, so the newest one was not carried out. Say in reason what is "
+    "known, what blocks, and what you will do differently; then ask somebody else, ask for something else, or finish."
 )
-_NEW_PLAN_TEXT = "The last {count} decisions brought nothing new, so the newest one was not carried out. Ask somebody else, ask for something else, or finish."
+_NEW_PLAN_TEXT = (
+    "The last {count} decisions brought nothing new, so the newest one was not carried out. Ask somebody else, ask for "
+    "something else, or finish."
+)
 
 
 def _rules(turn: TurnContext, /) -> str:

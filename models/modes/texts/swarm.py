@@ -9,8 +9,8 @@ from ...turns.turn import TurnContext
 from .common import STANDS, ModeTexts, any_question, indented, instruction_of, lines, name, shown_turns, turns
 
 _FORM = (
-    "When <turn> gives you an item, do that item and nothing else; write its result, complete in itself, since others will build on "
-    "your text alone. If the item turns out to need separate work, add a line ITEM: what is to be done (ITEM name: for "
+    "When <turn> gives you an item, do that item and nothing else; write its result, complete in itself, since others "
+    "will build on your text alone. If the item turns out to need separate work, add a line ITEM: what is to be done (ITEM name: for "
     "one of them), only for work that the task needs and that is not on the board. If another is clearly better "
     "placed, write only HAND OFF: name and why. If it cannot be done, write FAILED: and why."
 )
