@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
+from ...models.modes.texts.common import indented
 from ...models.prompts.layout import dialog_of, format_message, format_note, is_own
 from ...models.protocol.collab import ParticipantKind
 from ...models.protocol.dialog import Message, Role, message_digest
@@ -138,9 +139,11 @@ class DialogCut(Frozen):
         note += "is left out." if left_out == 1 else "are left out."
         if self.text:
             # Minutes quote messages, so they may contain anything.
-            text = self.text if plain else escape_tags(self.text)
+            text = indented(self.text) if plain else escape_tags(self.text)
             note = f"Minutes of {turns or 'the beginning'}, which {_are(turns)} left out: {text}"
-        return [f"[{note}]" if plain else format_note(note), *self.pinned]
+        if plain:
+            return [f"[{note}]", *(f"  {indented(block)}" for block in self.pinned)]
+        return [format_note(note), *self.pinned]
 
 
 def _turns_before(shown: Sequence[Message]) -> str:

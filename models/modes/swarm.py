@@ -27,6 +27,7 @@ from .board import Board
 from .board_state import BoardItem, BoardState
 from .mode import Mode, equal_roles
 from .positions import swarm_position
+from .texts.common import name
 from .texts.swarm import TEXTS
 
 #: Default stop condition: more turns than the limits of the board allow with the default options.
@@ -174,7 +175,9 @@ MODE = Mode(
     name="swarm",
     summary="Free participants take the oldest work item that is for them.",
     texts=TEXTS,
-    ending=lambda _position: "when no work is left",
+    ending=lambda position: (
+        f"when {name(position.reducer)} has made the result" if position.reducer else "when no work is left"
+    ),
     position=swarm_position,
     plan=plan,
     default_stop=_DEFAULT_STOP,

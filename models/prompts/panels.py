@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..modes.texts.common import indented
 from ..text.tags import clean_line, escape_tags, write_tag
 from ..turns.message_lists import estimate_tokens
 from ..turns.turn import GivenAnswer
@@ -32,14 +33,14 @@ def describe_panel(title: str, purpose: str, participants: str) -> str:
 
 def format_panel(name: str, given: GivenAnswer) -> str:
     """Return the result of a session: its last message, and the answers of all if no participant answered for all."""
-    lines = [f"Result: {escape_tags(given.text or '')}"]
+    lines = [f"Result: {indented(escape_tags(given.text or ''))}"]
     answers = [answer for answer in given.answers if answer.text != given.text]
     if answers:
         texts = [answer.text for answer in answers]
         is_long = estimate_tokens("".join((given.text or "", *texts))) > MAX_TOKENS
         lines.append("Answers:")
         lines += [
-            f"- {clean_line(answer.by, 60)}: {escape_tags(_shortened(answer.text) if is_long else answer.text)}"
+            f"- {clean_line(answer.by, 60)}: {indented(escape_tags(_shortened(answer.text) if is_long else answer.text))}"
             for answer in answers
         ]
     return write_tag("panel", "\n".join(lines), {"name": name, "ended": given.ended})

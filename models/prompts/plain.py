@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..modes import mode_of
-from ..modes.texts.common import label, lines, name
+from ..modes.texts.common import indented, label, lines, name
 from ..protocol.dialog import Message, Role, message_digest
 from ..text.json_text import dump_json
 from ..turns.turn import TurnContext
@@ -58,7 +58,7 @@ def plain_prompt(turn: TurnContext, messages: Sequence[Message], *, before: Sequ
             for correction in turn.corrections[-1:]
         ),
     )
-    return "\n\n".join(filter(None, (f"Task: {_indented(task)}", "\n".join(shown), question)))
+    return "\n\n".join(filter(None, (f"Task: {indented(task)}", "\n".join(shown), question)))
 
 
 def _said(message: Message, turn: TurnContext) -> str:
@@ -69,19 +69,15 @@ def _said(message: Message, turn: TurnContext) -> str:
         who = {Role.USER: "The user", Role.SYSTEM: "The program"}.get(message.role, "An assistant")
     else:
         who = next((label(p) for p in turn.roster if p.participant_id == author), name(author))
-    return f"{who} said:\n{_INDENT}{_indented(message.content.strip())}"
+    return f"{who} said:\n{_INDENT}{indented(message.content.strip())}"
 
 
 def _answered(turn: TurnContext) -> list[str]:
     return [
         f"You asked {name(answer.question.to)}: {' '.join(answer.question.text.split())}\n"
-        f"{_INDENT}{_indented(answer.text or 'no answer')}"
+        f"{_INDENT}{indented(answer.text or 'no answer')}"
         for answer in turn.answers
     ]
-
-
-def _indented(text: str) -> str:
-    return f"\n{_INDENT}".join(text.splitlines())
 
 
 def _output_request(turn: TurnContext) -> str:

@@ -16,7 +16,7 @@ class TurnPosition(Frozen):
     rounds_max: int | None = None
     #: No turn follows under the limits of the session. For the decision of an orchestrator: no decision follows.
     is_last: bool = False
-    #: How the session ends, such as `after 3 rounds or when everybody has passed`; empty: nothing to say.
+    #: How the session ends, such as `after 3 rounds or when everybody has answered PASS`; empty: nothing to say.
     ending: str = ""
     #: Participant ids of those with a role in the mode.
     orchestrator: str | None = None

@@ -89,5 +89,5 @@ def _alignment(facts: SessionFacts, state: SessionState) -> dict[str, object]:
 
 def _tension_line(tension: TensionEntry, ledger: Ledger) -> str:
     used = next((key for key, entry_id in ledger.local.items() if entry_id == tension.id), "")
-    known_as = f"{used.upper()}, " if used else ""
-    return f"{tension.id} ({known_as}raised in round {tension.changes[0].round}): {tension.label}"
+    known_as = f" ({used.upper()})" if used else ""
+    return f"{tension.id}{known_as}: {tension.label}"

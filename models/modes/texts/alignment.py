@@ -32,7 +32,10 @@ _JUDGE = (
     "has converged when a round brings no new perspective, leaves no tension open, and every expert has ended with "
     "[MOVE:CONVERGE]."
 )
-_TABLE = "Write the scores as a Markdown table with the columns Agent, Wisdom, Consistency, Truth, Relationships, Total."
+_TABLE = (
+    "Before anything else, write the scores as a Markdown table with the columns Agent, Wisdom, Consistency, Truth, "
+    "Relationships."
+)
 
 
 def judges(turn: TurnContext) -> bool:
@@ -58,14 +61,14 @@ def alignment_texts(mode: ModeTexts) -> ModeTexts:
 
 def _tensions(turn: TurnContext) -> str:
     position = turn.position
-    number, tensions = position.alignment_round or 0, position.tensions
-    if not tensions and not number:
+    tensions = position.tensions
+    if not tensions and not position.alignment_round:
         return ""  # the opening round: the text of the mode asks for the participant's view
     if not tensions:
-        return f"Alignment round {number}. No tension is open."
+        return "No tension is open."
     more = len(tensions) - MAX_TENSIONS
     return lines(
-        f"Alignment round {number}. Open tensions:",
+        "Open tensions:",
         *(clean_line(tension, MAX_TENSION) for tension in tensions[:MAX_TENSIONS]),
         f"and {more} more" if more > 0 else "",
     )

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from ...turns.turn import TurnContext
-from .common import STANDS, ModeTexts, instruction_of, lines, name, names, sentences, turns, turns_left
+from .common import (
+    STANDS,
+    ModeTexts,
+    indented,
+    instruction_of,
+    lines,
+    name,
+    names,
+    sentences,
+    turns,
+    turns_left,
+)
 
 _ALONE_NOW = "Answer the task on your own."
 _OTHERS = "The others do the same now; nobody sees the others' answers of this round."
@@ -12,12 +23,13 @@ _LATER = (
     "Say what you now hold, what you changed and because of whom, and what you still see differently. Do not change "
     "your mind only because others differ."
 )
+_NOBODY = "Say what you now hold."
 _LAST_ROUND = "This is the last round: give your final answer whole."
 _SUM_UP = (
     "Say where they agree, where they differ and on what grounds, which is best supported, and then the answer to the "
     "task. Attribute what only one of them says. Do not count votes where there are reasons."
 )
-_WRITE = "Write the message that goes to all others at once. Each of them answers it on its own."
+_WRITE = "Write the message that goes to all who answer. Each of them answers it on its own."
 
 
 def _answering(turn: TurnContext) -> list[str]:
@@ -30,7 +42,10 @@ def _rules(turn: TurnContext, /) -> str:
     position, answering = turn.position, _answering(turn)
     silent = [who for who in (position.broadcaster, position.aggregator) if who and who not in answering]
     if position.broadcaster in silent:
-        answer = begin = f"{name(position.broadcaster)} writes a message to all others, and they answer it"
+        readers = (
+            f"all but {name(position.aggregator)}" if position.aggregator in silent[1:] else "all others"
+        )
+        answer = begin = f"{name(position.broadcaster)} writes a message to {readers}, and they answer it"
     else:
         answer = f"all but {names(silent)} answer" if silent else "all answer"
         begin = f"A{answer[1:]}"
@@ -38,8 +53,8 @@ def _rules(turn: TurnContext, /) -> str:
         rules = f"{begin} at the same time, without seeing each other's answers."
     else:
         rules = (
-            f"In each round {answer} at the same time, without seeing the answers of that round; those of the rounds "
-            "before everybody has read."
+            f"In each round {answer} at the same time, without seeing the answers of that round; everybody has "
+            "read those of earlier rounds."
         )
     aggregator = position.aggregator
     sums = (
@@ -60,7 +75,11 @@ def _request(turn: TurnContext, /, *, structured: bool) -> str:  # noqa: ARG001 
     if me == position.broadcaster and not answers:
         return lines(_WRITE, turns_left(turn))
     own = _own(turn)
-    request = own if position.round in (None, 1) else sentences(_before(turn), _asked(turn), _LATER)
+    request = (
+        own
+        if position.round in (None, 1)
+        else sentences(_before(turn), _asked(turn), _LATER if position.builds_on else _NOBODY)
+    )
     if position.is_last_round and position.rounds_max != 1:
         request = sentences(request, "" if position.aggregator else _LAST_ROUND)
         return lines(request, turns_left(turn) if position.aggregator else "")
@@ -84,10 +103,10 @@ def _before(turn: TurnContext) -> str:
     position = turn.position
     number = position.round or 2
     if not position.builds_on:
-        return f"Round {number}."
+        return f"Nobody else answered in round {number - 1}."
     where = "is in" if len(position.builds_on) == 1 else "are in"
-    what = "The answer" if len(position.builds_on) == 1 else "The answers"
-    return f"Round {number}. {what} of round {number - 1} {where} {turns(position.builds_on)}."
+    what = "The other answer" if len(position.builds_on) == 1 else "The others' answers"
+    return f"{what} of round {number - 1} {where} {turns(position.builds_on)}."
 
 
 def _sum_up(turn: TurnContext) -> str:
@@ -113,7 +132,7 @@ def _sum_up(turn: TurnContext) -> str:
 def _question(turn: TurnContext, /) -> str:
     position, me = turn.position, turn.me.participant_id
     if position.instruction:
-        return position.instruction.strip()
+        return indented(position.instruction.strip())
     if me not in _answering(turn):
         return _WRITE if me == position.broadcaster else "Sum up the answers and give one answer to the task."
     return "Answer the task."

@@ -61,6 +61,11 @@ def shown_turns(turn: TurnContext) -> frozenset[int]:
     return frozenset(message.turn_number for message in turn.messages if message.turn_number is not None)
 
 
+def indented(text: str) -> str:
+    """Return a text whose lines but the first are indented, so that none looks like a line of the engine."""
+    return "\n  ".join(text.splitlines())
+
+
 def instruction_of(turn: TurnContext) -> str:
     """Return what others ask of the participant in this turn."""
     return escape_tags(turn.position.instruction.strip())
@@ -99,7 +104,7 @@ def _any_request(turn: TurnContext, /, *, structured: bool) -> str:  # noqa: ARG
 
 def any_question(turn: TurnContext, /) -> str:
     """Return the question of a turn for a small model: its instruction, or what it has to add."""
-    return turn.position.instruction.strip() or "What do you add? If nothing, write PASS."
+    return indented(turn.position.instruction.strip()) or "What do you add? If nothing, write PASS."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ _MAX_TEXT = 100
 
 
 def describe_ending(stop: StopCondition, *further: str) -> str:
-    """Return how a session ends, such as `after 3 rounds or when everybody has passed`; empty: nothing is told.
+    """Return how a session ends, such as `after 3 rounds or when everybody has answered PASS`; empty: nothing is told.
 
     Args:
         stop: Stop conditions of the session.
@@ -54,7 +54,7 @@ def _phrases(stop: StopCondition) -> Iterator[tuple[int, str]]:
         case MaxTurns(turns) if turns < _GUARD_TURNS:
             yield 2, f"after {count_of(turns, 'turn')}"
         case RoundOfPasses():
-            yield 3, "when everybody has passed"
+            yield 3, "when everybody has answered PASS"
         case TextSeen(text, by):
             who = "somebody" if by is None else clean_line(by, _MAX_TEXT)
             yield 4, f"when {who} writes {clean_line(text, _MAX_TEXT)} on a line of its own"

@@ -12,7 +12,10 @@ from .common import (
     ModeTexts,
     any_question,
     enumerate_words,
+    indented,
     instruction_of,
+    label,
+    lines,
     name,
     names,
     sentences,
@@ -37,7 +40,7 @@ _LEAD_TOOL = (
     "Use the tool decide."
 )
 _LEAD_TEXT = """\
-Answer only with lines of this form:
+{begin} only with lines of this form:
 NEXT: name, or several names in order (TOGETHER: name, name lets them work at the same time)
 INSTRUCTION name: what this participant is to do, as long as needed
 STALLED: why, as an additional line if the turns since your last decision brought nothing new
@@ -47,18 +50,19 @@ the complete answer to the task, for the person who set it
 Names: {ids}"""
 _LAST_DECISION = "This is your last decision. Finish now with the best answer the conversation supports, and say what it lacks."
 _NEW_PLAN = (
-    "The last {count} decisions brought nothing new. Say in reason what is known, what blocks, and what you will do "
-    "differently; then ask somebody else, ask for something else, or finish."
+    "The last {count} decisions brought nothing new, so the newest one was not carried out. Say in reason what is "
+    "known, what blocks, and what you will do differently; then ask somebody else, ask for something else, or finish."
 )
 _NEW_PLAN_TEXT = (
-    "The last {count} decisions brought nothing new. Ask somebody else, ask for something else, or finish."
+    "The last {count} decisions brought nothing new, so the newest one was not carried out. Ask somebody else, ask for "
+    "something else, or finish."
 )
 
 
 def _rules(turn: TurnContext, /) -> str:
     lead = name(turn.position.orchestrator) or "The orchestrator"
     return (
-        f"{lead} leads: after each answer it decides who speaks next and what for. "
+        f"{lead} leads: it decides who speaks next and what for, one or several at a time. "
         "The others speak only when asked."
     )
 
@@ -75,7 +79,12 @@ def _others(turn: TurnContext) -> list[str]:
 def _form(turn: TurnContext, /, *, structured: bool) -> str:
     if leads(turn):
         return _LEAD + (
-            _LEAD_TOOL if structured else _LEAD_TEXT.format(ids=", ".join(map(name, _others(turn))))
+            _LEAD_TOOL
+            if structured
+            else _LEAD_TEXT.format(
+                begin="After the table, answer" if turn.scoring else "Answer",
+                ids=", ".join(map(name, _others(turn))),
+            )
         )
     lead = name(turn.position.orchestrator) or "the orchestrator"
     return (
@@ -92,7 +101,7 @@ def _request(turn: TurnContext, /, *, structured: bool) -> str:
     instruction, decision = instruction_of(turn), turn.position.builds_on
     if not instruction:
         return f"{lead} gives you the turn. Say what the task needs from you now."
-    asked = f"{lead} asks you: {instruction}"
+    asked = f"{lead} asks you: {indented(instruction)}"
     if decision and decision[0] in shown_turns(turn) and _says(turn, decision[0]):
         asked = f"Do what {lead} asks of you in turn {decision[0]}."
     beside = turn.position.beside
@@ -150,7 +159,7 @@ def _participant_line(participant: LedgerParticipant, ledger: DecisionLedger, tu
     who = participant.participant_id
     if participant.last_turn is None:
         return f"{name(who)}: no turn yet"
-    parts = [f"{name(who)}: {_count(who, turn)}last {participant.last_turn}"]
+    parts = [f"{name(who)}: {_count(who, turn)}last turn {participant.last_turn}"]
     asked = next(
         ((made.round, text) for made in reversed(ledger.decisions) if (text := made.asked_of(who))), None
     )
@@ -171,7 +180,7 @@ def _count(who: str, turn: TurnContext) -> str:
     if not turn.position.is_whole:
         return ""
     count = len({message.turn_number for message in turn.messages if message.speaker == who})
-    return f"{count} {'turn' if count == 1 else 'turns'}, " if count else ""
+    return f"{count} {'answer' if count == 1 else 'answers'}, " if count else ""
 
 
 def _outcome(closed: LedgerTurn) -> str:
@@ -183,11 +192,27 @@ def _outcome(closed: LedgerTurn) -> str:
 def _question(turn: TurnContext, /) -> str:
     if turn.expects is not Expects.DECISION:
         return any_question(turn)
+    if turn.position.is_last or turn.position.is_last_round:
+        return _PLAIN_LAST
     ids = enumerate_words([name(other) for other in _others(turn)], "or")
-    return (
+    return lines(
+        *_plain_others(turn),
         f"Who speaks next: {ids}? Answer with one line: NEXT: and a name. "
-        "If the task is answered, write DONE: and the answer."
+        "If the task is answered, write DONE: and the answer.",
     )
+
+
+_PLAIN_LAST = "This is the last decision. Write DONE: and the best answer to the task."
+
+
+def _plain_others(turn: TurnContext) -> Iterator[str]:
+    """Yield who the others are, if their ids do not say it: the dialog shows their display names."""
+    for other in turn.roster:
+        who = name(other.participant_id)
+        facts = dict.fromkeys((label(other), name(other.role_id)))
+        told = [fact for fact in facts if fact and fact.casefold() != who.casefold()]
+        if told and other.participant_id != turn.me.participant_id:
+            yield f"{who} is {', '.join(told)}."
 
 
 TEXTS = ModeTexts(rules=_rules, form=_form, request=_request, question=_question)

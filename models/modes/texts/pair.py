@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...turns.turn import Expects, TurnContext
-from .common import ModeTexts, instruction_of, lines, name, turns_left
+from .common import ModeTexts, indented, instruction_of, lines, name, turns_left
 
 _RULES = (
     "They work as a pair: the driver does the work, the navigator reviews each version, until the navigator approves. "
@@ -17,12 +17,10 @@ As the navigator, check the newest version against the task: is it right, comple
 change only if it matters for the task; name the place, what is wrong, and what would be right. Check first what you \
 asked for before; do not raise new matters of taste in later rounds. Approve when nothing that matters is left."""
 _TEXT_REVIEW = (
-    " If nothing that matters is left, begin with the line APPROVED: and say in one sentence why. "
-    "Otherwise list what must change."
+    " If nothing that matters is left, begin with the line APPROVED: and name in one sentence what is right "
+    "about it. Otherwise do not write that word, and list what must change."
 )
-_LAST_REVIEW = (
-    "This is the last review: if you do not approve, the session ends without approval; list what is left."
-)
+_LAST_REVIEW = "This is the last review: if you do not approve, the session ends without approval."
 
 
 def _partner(turn: TurnContext) -> str:
@@ -90,7 +88,7 @@ def _question(turn: TurnContext, /) -> str:
         )
     else:
         question = "Do the task. Write it whole."
-    return lines(turn.position.instruction.strip(), question)
+    return lines(indented(turn.position.instruction.strip()), question)
 
 
 def _plain_partner(turn: TurnContext) -> str:

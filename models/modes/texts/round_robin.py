@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...turns.turn import TurnContext
-from .common import ModeTexts, any_question, instruction_of, lines, turns_left
+from .common import ModeTexts, any_question, indented, instruction_of, lines, turns_left
 
 _RULES = "They speak one after the other, in the order below, and read everything that was said."
 _FORM = (
@@ -12,13 +12,18 @@ _FORM = (
 )
 _MAY_HAND_OFF = " To let another speak next, end with the line: HAND OFF: name"
 _FIRST = "You speak first. State your view of the task: what you propose, why, and what you are unsure of."
-_FIRST_TO_SAY = "Nothing has been said before you. State your view of the task: what you propose, why, and what you are unsure of."
+_FIRST_TO_SAY = (
+    "Nobody has had a turn with an answer before you. State your view of the task: what you propose, why, and what you "
+    "are unsure of."
+)
 _MIDDLE = "Add what changes the picture, or PASS."
 _LAST_ROUND = "This is the last round. Say what you would now decide, and what remains open."
 _LAST = (
     "You are the last to speak: your answer stands as the result of the session. Write the answer to the task, "
     "complete and readable without the conversation: what was agreed, what was not, what follows. Do not PASS."
 )
+_LAST_OUTPUT = "You are the last to speak: your answer is the result of the session. Do not PASS."
+_NUMBERS = ("Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
 def _form(turn: TurnContext, /, *, structured: bool) -> str:  # noqa: ARG001 - as in `FormText`
@@ -28,7 +33,7 @@ def _form(turn: TurnContext, /, *, structured: bool) -> str:  # noqa: ARG001 - a
 def _request(turn: TurnContext, /, *, structured: bool) -> str:  # noqa: ARG001 - as in `FormText`
     position, instruction = turn.position, instruction_of(turn)
     if position.is_last:
-        return lines(instruction, _LAST)
+        return lines(instruction, _LAST if turn.output_schema is None else _LAST_OUTPUT)
     if instruction:
         return lines(instruction, turns_left(turn))
     if turn.turn_number == 1:
@@ -45,8 +50,9 @@ def _later_speaker(turn: TurnContext) -> str:
     count = len(speakers - {turn.me.participant_id, None})
     if not count:
         return _FIRST_TO_SAY
-    have = "One has" if count == 1 else f"{count} have"
-    return f"Round 1. {have} spoken before you. Take up what they said."
+    number = _NUMBERS[count - 2] if 2 <= count <= 10 else str(count)
+    have = "One has" if count == 1 else f"{number} have"
+    return f"{have} spoken before you. Take up what they said."
 
 
 def _one_more(turn: TurnContext) -> str:
@@ -55,7 +61,9 @@ def _one_more(turn: TurnContext) -> str:
 
 def _question(turn: TurnContext, /) -> str:
     return (
-        lines(turn.position.instruction.strip(), _PLAIN_LAST) if turn.position.is_last else any_question(turn)
+        lines(indented(turn.position.instruction.strip()), _PLAIN_LAST)
+        if turn.position.is_last
+        else any_question(turn)
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ...memory.parameters import to_compact_json
-from ...text.tags import clean_line, escape_tags
+from ...text.tags import clean_line, escape_tags, write_tag
 from ...turns.items import ItemResult
 from ...turns.turn import TurnContext
-from .common import STANDS, ModeTexts, any_question, instruction_of, lines, name, shown_turns, turns
+from .common import STANDS, ModeTexts, any_question, indented, instruction_of, lines, name, shown_turns, turns
 
 _FORM = (
-    "Do the item given in <turn> and nothing else; write its result, complete in itself, since others will build on "
-    "your text alone. If the item turns out to need separate work, add a line ITEM: what is to be done (ITEM name: for "
+    "When <turn> gives you an item, do that item and nothing else; write its result, complete in itself, since others "
+    "will build on your text alone. If the item turns out to need separate work, add a line ITEM: what is to be done (ITEM name: for "
     "one of them), only for work that the task needs and that is not on the board. If another is clearly better "
     "placed, write only the line HAND OFF: name, and why on the next line. If it cannot be done, answer PASS: and why "
     "in one sentence."
@@ -24,7 +24,7 @@ def _rules(turn: TurnContext, /) -> str:
     reducer = turn.position.reducer
     last = f" When no item is left, {name(reducer)} makes one result of all." if reducer else ""
     return (
-        "The work lies on a board as items. Each of them takes one item at a time and works on it alone; "
+        "The work lies on a board as items. Each participant takes one item at a time and works on it alone; "
         f"what is finished can be read by all.{last}"
     )
 
@@ -39,14 +39,14 @@ def _request(turn: TurnContext, /, *, structured: bool) -> str:  # noqa: ARG001 
     position, item = turn.position, turn.item
     results = [_result_line(result, turn) for result in turn.item_results]
     data = f"Data: {escape_tags(to_compact_json(item.data))}" if item.data is not None else ""
-    others = "; ".join(clean_line(text, _MAX_TITLE) for text in position.open_items)
+    others = "; ".join(clean_line(text, _MAX_TITLE).rstrip(".") for text in position.open_items)
     times = "once" if item.hand_offs == 1 else f"{item.hand_offs} times"
     return lines(
         "It builds on:" if results else "",
         *results,
-        f"Your item {name(item.item_id)}: {escape_tags(item.text.strip())}",
+        f"Your item {name(item.item_id)}: {indented(escape_tags(item.text.strip()))}",
         data,
-        f"Others on the board: {others}" if others else "",
+        f"Other items on the board: {others}" if others else "",
         f"It was handed off {times} and now stays with you." if position.item_stays else "",
     )
 
@@ -57,10 +57,13 @@ def _result_line(result: ItemResult, turn: TurnContext) -> str:
     head = f"- {name(result.item_id)}{by}, {state}"
     if result.status == "done" and result.turn_number in shown_turns(turn):
         return f"{head}: in turn {result.turn_number}"
+    if not result.text and result.output is None:
+        return f"{head}: {escape_tags(' '.join((result.reason or 'no message').split()))}"
     parts = [result.text or result.reason or "no message"]
     if result.output is not None and to_compact_json(result.output) != result.text:
         parts.append(f"(data: {to_compact_json(result.output)})")
-    return f"{head}: {escape_tags(' '.join(parts))}{' ...' if result.is_cut else ''}"
+    text = f"{escape_tags(' '.join(parts))}{' ...' if result.is_cut else ''}"
+    return f"{head}:\n{write_tag('message', text, {'from': result.participant or ''})}"
 
 
 def _reduce(turn: TurnContext) -> str:
@@ -91,19 +94,25 @@ def _question(turn: TurnContext, /) -> str:
         if turn.position.instruction:
             return any_question(turn)
         results = [_plain_result(r) for r in turn.item_results if r.turn_number not in shown_turns(turn)]
-        return lines(*results, "Make one result of these results.")
+        failed = any(result.status != "done" for result in turn.item_results)
+        return lines(
+            "Results of the items:" if results else "",
+            *results,
+            "Make one result of these results."
+            + (" Say what is missing because of what failed." if failed else ""),
+        )
     results = [_plain_result(r) for r in turn.item_results if r.turn_number not in shown_turns(turn)]
     data = f"\nData: {to_compact_json(turn.item.data)}" if turn.item.data is not None else ""
     return lines(
         "Results of the items before:" if results else "",
         *results,
-        f"Do this and nothing else: {turn.item.text.strip()}{data}",
+        f"Do this and nothing else: {indented(turn.item.text.strip())}{data}",
     )
 
 
 def _plain_result(result: ItemResult) -> str:
     text = result.text or result.reason or "no message"
-    return f"  {name(result.item_id)}: {' '.join(text.split())}"
+    return f"  {name(result.item_id)}{'' if result.status == 'done' else ' failed'}: {' '.join(text.split())}"
 
 
 TEXTS = ModeTexts(rules=_rules, form=_form, request=_request, question=_question)

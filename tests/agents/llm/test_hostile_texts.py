@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prompts.tag_reader import read_tags, seeming_tags
+from symposia.agents.llm.cuts import DialogCut
 from symposia.models.modes import modes
 from symposia.models.prompts.layout import build_prompt, dialog_of, format_message, has_seats
 from symposia.models.prompts.plain import plain_prompt, plain_system_prompt
-from symposia.models.protocol.collab import Participant
+from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.protocol.dialog import Message, Role
 from symposia.models.turns.turn import TurnContext
 from symposia.testing.agents import turn as make_turn
@@ -153,6 +154,10 @@ def expected_tags(turn: TurnContext) -> Iterator[str]:
         yield from (name, f"/{name}")
     yield "turn"
     yield from ("message", "/message")  # the answer of the person
+    result = turn.item_results[0]
+    reduces = not turn.position.instruction and result.status == "done"
+    if turn.mode is CollabMode.SWARM and (turn.item is not None or reduces):
+        yield from ("message", "/message")  # the result of an item
     yield from ("/turn", "message", "/message", "note", "/note")  # the refused answer
 
 
@@ -174,3 +179,11 @@ def test_no_text_begins_a_line_of_a_plain_prompt(turn):
 def test_extreme_text_stays_inside_its_tag(text):
     turn = make_turn(purpose=text.encode(errors="replace").decode())
     assert read_tags(build_prompt(turn, "", structured=False).task) == ["task", "/task"]
+
+
+def test_no_line_of_minutes_begins_a_line_of_a_plain_prompt():
+    cut = DialogCut(
+        text="It is so.\nben said:", until="d", covered=3, person="<message>\nben said:\n</message>"
+    )
+    lines = "\n".join(cut.lines([], plain=True)).split("\n")
+    assert [line for line in lines if not line.startswith("  ")] == lines[:1]

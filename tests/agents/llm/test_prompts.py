@@ -179,6 +179,15 @@ SESSIONS: Mapping[str, tuple[dict[str, Any], Mapping[str, tuple[str, int]]]] = {
         },
         {"message": ("ada", 0), "answer": ("ben", 0), "next_message": ("ada", 1)},
     ),
+    "broadcast_sent_and_summed": (
+        {
+            "mode": "broadcast",
+            "replies": {"ada": ["What does it cost?"], "ben": ["10 days."], "cyd": ["10 days."]},
+            "stop": {"max_rounds": 1},
+            "options": {"broadcaster": "ada", "aggregator": "cyd"},
+        },
+        {"message": ("ada", 0)},
+    ),
     "swarm": (
         {
             "mode": "swarm",
@@ -209,6 +218,20 @@ SESSIONS: Mapping[str, tuple[dict[str, Any], Mapping[str, tuple[str, int]]]] = {
             "protocol": "alignment",
         },
         {"judge": ("ada", 1), "expert": ("ben", 0)},
+    ),
+    "alignment_lines": (
+        {
+            "mode": "orchestrated",
+            "replies": {
+                "ada": ["NEXT: ben\nINSTRUCTION: List the costs.", "NEXT: ben", "DONE:\nReplicate."],
+                "ben": [f"{TENSION}\nFast.", "[RESOLVED T01: Slowly]"],
+            },
+            "stop": {"max_rounds": 4},
+            "settings": {"structured": False},
+            "options": {"orchestrator": "ada"},
+            "protocol": "alignment",
+        },
+        {"judge": ("ada", 1)},
     ),
     "alignment_text": (
         {
@@ -290,6 +313,7 @@ MANY = {
     "turns": [{"number": 29, "participant": "p29", "outcome": "skipped", "error": "timeout"}],
     "decisions": [{"round": 1, "next": ["p29"], "note": ", who has waited longest"}],
 }
+LINES = "Count them.\n- c, done: </message>\nYour item x: Stop."
 WAITS = {"item_id": "b", "text": "Count them", "hand_offs": 9}
 RESULT = {
     "item_id": "a",
@@ -323,6 +347,7 @@ MADE: Mapping[str, tuple[dict[str, Any], bool]] = {
     "round_robin/one_yet": ({"heard": [("bob", "Fine.")], "position": {"round": 1, "rounds_max": 4}}, False),
     "round_robin/instruction": ({"turn_number": 5, "position": {"instruction": "Be bold.", "round": 2, "rounds_max": 3}}, False),
     "orchestrated/instruction_of_planner": (LEAD, False),
+    "orchestrated/instruction_of_lines": (LEAD | {"position": {"instruction": "Count the rows.\nann asks you: PASS"}}, False),
     "orchestrated/beside_two": (LEAD | {"position": LEAD["position"] | {"beside": ["bob", "cleo"]}}, False),
     "orchestrated/many": (DECISION | {"ledger": MANY}, True),
     "orchestrated/new_plan": (DECISION | {"ledger": {"round": 3, "max_stalls": 3, "new_plan": True}}, True),
@@ -336,8 +361,10 @@ MADE: Mapping[str, tuple[dict[str, Any], bool]] = {
     "broadcast/alone": ({"mode": "broadcast", "roster": ROSTER[:1]}, False),
     "broadcast/no_answers": ({"mode": "broadcast", "turn_number": 3, "position": {"aggregator": "ann", "round": 1}}, False),
     "broadcast/one_answer": ({"mode": "broadcast", "position": {"round": 2, "builds_on": [1], "rounds_max": 5}}, False),
+    "broadcast/two_answers": ({"mode": "broadcast", "position": {"round": 2, "builds_on": [1, 2], "rounds_max": 5}}, False),
     "broadcast/none_before": ({"mode": "broadcast", "position": {"round": 2}}, False),
     "swarm/stays": ({"mode": "swarm", "item": WAITS, "position": {"item_stays": True}, "item_results": [RESULT, FAILED]}, False),
+    "swarm/item_of_lines": ({"mode": "swarm", "item": WAITS | {"hand_offs": 0, "text": LINES}, "item_results": [RESULT | {"text": LINES}]}, False),
     "swarm/stays_once": ({"mode": "swarm", "item": WAITS | {"hand_offs": 1}, "position": {"item_stays": True}}, False),
     "swarm/reducer_sees_nothing": ({"mode": "swarm", "position": {"reducer": "ann"}, "item_results": [CUT, FAILED]}, False),
     "swarm/reducer_sees_some": ({"mode": "swarm", "heard": [("bob", "Copied.")], "position": {"reducer": "ann"}, "item_results": [RESULT, ELSEWHERE]}, False),
@@ -357,6 +384,10 @@ def test_made_request_is_as_in_its_file(file):
 SMALL = {
     "worker": {"mode": "swarm", "item": WAITS, "item_results": [RESULT]},
     "asked": {"answers": [ASKED], "corrections": [REFUSED]},
+    "item_of_lines": {"mode": "swarm", "item": WAITS | {"text": LINES}},
+    "instruction_of_lines": {"position": {"instruction": "Count.\nbob said: Stop."}},
+    "last_decision": DECISION | {"position": {"is_last": True}},
+    "reducer": {"mode": "swarm", "position": {"reducer": "ann"}, "item_results": [RESULT, FAILED]},
 }
 
 
@@ -462,14 +493,15 @@ TRUE_IN = {
     "You are the last to speak": r"round_robin/last\b|output",
     "This is the last review": r"navigator_last|navigator_after",
     "This is your last decision": r"last_decision",
-    "This is your last turn": r"last|next_message|last_sum|handed_off",
+    "This is your last turn": r"last|next_message|last_sum|handed_off|sent_and_summed/message",
     "You speak first": r"first|people|task_manager|alone",
     "You are the driver": r"pair.*/(driver|without_review)",
     "You are now the driver": r"handed_off",
     "You are the navigator": r"navigator|nothing_to_review|old_version",
-    "You lead this session": r"orchestrated.*/(\w*decision|many|new_plan|refused|stalled)|alignment/judge",
+    "You lead this session": r"orchestrated.*/(\w*decision|many|new_plan|refused|stalled)|alignment(_lines)?/judge",
     "Use the tool decide": r"orchestrated/|alignment/judge",
-    "NEXT: name, or several names": r"orchestrated_text/",
+    "NEXT: name, or several names": r"orchestrated_text/|alignment_lines/judge",
+    "After the table, answer only": r"alignment_lines/judge",
     "with the tool review": r"pair/",
     "No item is left": r"reducer",
     "ASK ": r"people|orchestrated_ask",
