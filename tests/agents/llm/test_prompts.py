@@ -466,11 +466,6 @@ def test_every_sentence_is_in_a_file():
     assert missing - {re.escape("It is your turn.")} == set()  # of added modes without texts
 
 
-def test_documentation_shows_a_whole_request():
-    page = (Path(symposia.__file__).parent / "docs/models.md").read_text(encoding="utf-8")
-    assert (FOLDER / "plain/round_robin/last_round.txt").read_text(encoding="utf-8") in page
-
-
 def test_no_file_has_leftovers():
     for file, text in texts_of_files().items():
         lines = text.splitlines()
