@@ -38,6 +38,7 @@ def _pass_on(listener: OutputListener, output: ThinkingFilter, text: str, *, las
     shown = output.feed(text, last=last)
     if len(output.closed) > closed:
         listener.restart_output()
+        shown = output.after_closed(shown)
     shown = clean_text(shown)
     if shown:
         listener.add_output(shown)

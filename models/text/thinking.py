@@ -39,6 +39,12 @@ _NEXT = re.compile(
 #: Characters with which a tag begins, and the maximum length of a tag.
 _FIRST = "<[◁`~"
 _MAX_TAG = 160
+#: Text that may become a tag.
+_PARTIAL = re.compile(
+    rf"<\s?/?\s?[\w:]{{0,41}}\s?|<\s?(?:\w{{1,20}}:)?(?:{_NAMES})\s[^<>\n]{{0,100}}|<\|[^\n]{{0,{_MAX_TAG}}}"
+    r"|\[/?[a-z]{0,8}|◁/?[a-z]{0,8}|(?:`+|~+)[ \t]*\w{0,20}[ \t]*",
+    re.IGNORECASE,
+)
 #: Maximum characters of inline code.
 _MAX_CODE = 2_000
 _FENCE_ENDS = {marks: re.compile(rf"\n[ \t]*{marks}[^\n]*(?=\n|\Z)") for marks in ("```", "~~~")}
@@ -90,6 +96,10 @@ class ThinkingFilter:
             self._text, self._at = self._text[self._at - 1 :], 1
         shown, self._pieces = "".join(self._pieces), []
         return shown
+
+    def after_closed(self, shown: str) -> str:
+        """Return the part of the newest output that follows the last thought that was closed without being opened."""
+        return shown[max(0, len(shown) - (self._shown - self.closed[-1].shown)) :]
 
     def _read_text(self, *, last: bool) -> bool:
         """Read up to the next mark and through it; return whether there may be another one."""
@@ -143,8 +153,8 @@ class ThinkingFilter:
     def _safe_end(self) -> int:
         """Return where the last tag may begin that is not complete."""
         begin = max(self._at, len(self._text) - _MAX_TAG)
-        starts = [at for at in (self._text.find(first, begin) for first in _FIRST) if at >= 0]
-        return min(starts, default=len(self._text))
+        places = (at for at in range(begin, len(self._text)) if self._text[at] in _FIRST)
+        return next((at for at in places if _PARTIAL.fullmatch(self._text, at)), len(self._text))
 
 
 def without_thinking(text: str) -> str:
