@@ -62,6 +62,8 @@ class SessionUpdate:
 
 class _Entry(NamedTuple):
     at_ms: int
+    #: The end comes last: the counters of two streams do not say which entry of a millisecond was first.
+    is_end: bool
     counter: int
     stream: _Watched
     text: str
@@ -196,7 +198,7 @@ def _read(client: Redis, session_id: str, cursors: dict[_Watched, str], idle_ms:
 
 def _entry(stream: _Watched, entry_id: str, text: str) -> _Entry:
     at_ms, _, counter = entry_id.partition("-")
-    return _Entry(int(at_ms), int(counter), stream, text)
+    return _Entry(int(at_ms), stream == "events" and END_MARK in text, int(counter), stream, text)
 
 
 def _make_update(entry: _Entry, dialog_reader: _DialogReader) -> SessionUpdate:

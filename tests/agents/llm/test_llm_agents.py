@@ -81,7 +81,7 @@ def test_system_prompt_names_roles_and_rules(speak, model, turn):
     assert role == "system"
     assert "You are Ann" not in system.partition("You are ann (Ann), coder.\nYou write haiku.\n")[0]
     assert "Participants:\n- ann (Ann), coder\n- bob (Bob)\n- cleo\n" in system
-    for part in ("one after the other", "PASS", "a person (dan and eve)", "ASK dan: your question"):
+    for part in ("one after the other", "PASS", "a person (dan or eve)", "ASK dan: your question"):
         assert part in system
 
 
