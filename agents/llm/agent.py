@@ -232,7 +232,7 @@ class LLMAgent:
         """Ask the model, and again for an answer that deviates: at most once, and once more for a cut."""
         reader = calls.reader = AnswerReader(
             turn,
-            continues=self._settings.on_length == "continue",
+            continues=self._settings.on_length == "continue" and not self._settings.plain,
             asks_again=self._settings.output_retries > 0,
         )
         model_settings, again = self._settings.model_settings(turn), None

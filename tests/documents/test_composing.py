@@ -101,7 +101,9 @@ def test_session_of_a_file_is_a_participant(terminal: Terminal) -> None:
 
 @pytest.mark.long
 def test_agents_call_a_session(terminal: Terminal, model: StubModel) -> None:
-    model.answers(completion(tool=("panel", {"text": "Look at it."})), completion("I explain the parser."))
+    model.answers(
+        completion(tool=("panel", {"question": "Look at it."})), completion("I explain the parser.")
+    )
     said = run_program(
         terminal,
         WITH_WRITER,

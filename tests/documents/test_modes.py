@@ -27,7 +27,7 @@ replies = ["A poem.", "APPROVED: fine."]
 
 [agents.lead]
 kind = "scripted"
-replies = ["Not yet.", "Not done.", "DONE"]
+replies = ["Not yet.", "Done.", "DONE"]
 
 [agents.ann]
 kind = "scripted"
