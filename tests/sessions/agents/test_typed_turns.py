@@ -71,7 +71,7 @@ def test_model_without_structured_output_gets_the_schema_as_text(installation, m
 @pytest.mark.long
 def test_orchestrator_gives_it_in_the_closing_turn(installation, model):
     done = {"satisfied": True, "reason": "enough"}
-    model.answers(form(done), form(GOOD))
+    model.answers(completion(tool=("decide", done)), form(GOOD))
     installation.start_worker()
     result = result_of(
         installation.submit(
