@@ -163,7 +163,7 @@ class LLMAgent:
         """
         settings, notes = self._settings, calls.services.notes
         note = await notes.read_note() if turn.messages else None
-        cut = DialogCut.model_validate_json(note) if note else NO_CUT
+        cut = DialogCut.from_note(note) if note else NO_CUT
         most = min(settings.dialog_tokens(turn), cut.tokens or MAX_DIALOG_TOKENS)
         opening = sum(estimate_tokens(message.content) for message in turn.opening)
         if REVIEW_PARAMETER in turn.parameters and opening > most:
@@ -184,7 +184,7 @@ class LLMAgent:
                 person=pin(person, turn, limits.tokens),
                 asked="" if asked is person else pin(asked, turn, limits.tokens),
             )
-            await notes.write_note(cut.model_dump_json())
+            await notes.write_note(cut.to_note())
         return ShownDialog(cut, parts.to_show, turn.opening)
 
     async def _write_minutes(
@@ -284,7 +284,7 @@ class LLMAgent:
             turn.me.participant_id,
             cut.tokens,
         )
-        await calls.services.notes.write_note(cut.model_dump_json())
+        await calls.services.notes.write_note(cut.to_note())
         return True
 
     async def _run(

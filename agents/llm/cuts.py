@@ -20,7 +20,7 @@ from ...models.modes.texts.common import indented
 from ...models.prompts.layout import dialog_of, format_message, format_note, is_own
 from ...models.protocol.collab import ParticipantKind
 from ...models.protocol.dialog import Message, Role, message_digest
-from ...models.text.json_text import dump_json
+from ...models.text.json_text import dump_json, parse_json
 from ...models.text.tags import escape_tags, write_tag
 from ...models.text.words import count_of
 from ...models.turns.frozen import Frozen
@@ -82,6 +82,10 @@ def shorten(text: str, max_tokens: int) -> str:
     return f"{head}\n[{tokens - max_tokens:,} tokens left out]\n{tail}"
 
 
+#: Beginning of an `opening` with fields that version 0.1.0 does not know.
+_MORE = "Also shown: "
+
+
 class DialogCut(Frozen):
     """Place up to which the dialog of one participant is left out, and what is shown instead."""
 
@@ -93,13 +97,36 @@ class DialogCut(Frozen):
     covered: int = Field(default=0, ge=0)
     #: In notes of earlier releases, the opening message. It is part of the task now.
     opening: str = Field(default="", exclude_if=lambda text: not text)
-    #: Maximum tokens of the dialog, after the provider has refused a longer one; 0: that of the settings. This field
-    #: and the next are left out if they are empty, because workers of version 0.1.0 refuse them.
-    tokens: int = Field(default=0, ge=0, exclude_if=lambda tokens: not tokens)
+    #: Maximum tokens of the dialog, after the provider has refused a longer one; 0: that of the settings.
+    tokens: int = Field(default=0, ge=0)
     #: The newest message of a person before the cut, which is still shown; as a block.
-    person: str = Field(default="", exclude_if=lambda block: not block)
+    person: str = ""
     #: The message before the cut with the instruction of the turn that cut; as a block.
-    asked: str = Field(default="", exclude_if=lambda block: not block)
+    asked: str = ""
+
+    @classmethod
+    def from_note(cls, note: str) -> DialogCut:
+        """Return the cut that a participant's note holds.
+
+        Raises:
+            ValueError: It holds none.
+        """
+        fields = parse_json(note)
+        if isinstance(fields, dict) and str(fields.get("opening", "")).startswith(_MORE):
+            more = parse_json(str(fields.pop("opening")).removeprefix(_MORE))
+            fields |= more if isinstance(more, dict) else {}
+        return cls.model_validate(fields)
+
+    def to_note(self) -> str:
+        """Return the note of the participant.
+
+        Workers of version 0.1.0 refuse unknown fields: the later ones are in `opening`, which such a worker shows.
+        """
+        later = {"tokens", "person", "asked"}
+        fields = self.model_dump(mode="json", exclude=later)
+        if more := self.model_dump(mode="json", include=later, exclude_defaults=True):
+            fields["opening"] = _MORE + dump_json(more)
+        return dump_json(fields)
 
     @property
     def pinned(self) -> tuple[str, ...]:

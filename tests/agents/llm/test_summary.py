@@ -275,3 +275,9 @@ def test_only_cuts_change_what_was_sent(runner, settings):
         assert ("left out" in "".join(now)) == (left_out > 0)
     assert 2 <= cuts <= 4
     assert sum(shares[1:]) / len(shares[1:]) >= 0.9
+
+
+def test_note_has_only_fields_that_earlier_releases_know():
+    cut = DialogCut(text="So far.", until="digest", covered=3, tokens=900, person="<message>", asked="Go on.")
+    assert json.loads(cut.to_note()).keys() <= {"text", "until", "covered", "opening"}
+    assert DialogCut.from_note(cut.to_note()) == cut
