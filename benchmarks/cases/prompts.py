@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from harness.errors import BenchmarkError
-from harness.prompts import ORDERS, Figures, count, record_requests
 from harness.registry import Bench, case
 from harness.results import Measure
+
+if TYPE_CHECKING:
+    from harness.prompts import Figures
 
 #: Turns at which the bounds hold, and the windows in tokens. A shorter session fits the smallest window.
 LONG = 200
@@ -21,6 +24,8 @@ LEAST_READ, MOST_COST = 88.0, 110.0
 @case("prompts")
 def prompts(bench: Bench) -> Iterator[Measure]:
     """Identical beginning of a model's requests, share read from a cache, and cost, in long sessions."""
+    from harness.prompts import ORDERS, count, record_requests  # with the packages of models
+
     for mode in ORDERS:
         for turns in bench.sizes.dialogs:
             for window in WINDOWS if turns >= LONG else WINDOWS[1:2]:
