@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from harness.errors import BenchmarkError
+from harness.peers import is_installed
 from harness.registry import Bench, case
 from harness.results import Measure
 
@@ -24,7 +25,13 @@ LEAST_READ, MOST_COST = 88.0, 110.0
 @case("prompts")
 def prompts(bench: Bench) -> Iterator[Measure]:
     """Identical beginning of a model's requests, share read from a cache, and cost, in long sessions."""
-    from harness.prompts import ORDERS, count, record_requests  # with the packages of models
+    from harness.prompts import (  # with the packages of models
+        ORDERS,
+        PEERS,
+        count,
+        record_peer,
+        record_requests,
+    )
 
     for mode in ORDERS:
         for turns in bench.sizes.dialogs:
@@ -37,6 +44,12 @@ def prompts(bench: Bench) -> Iterator[Measure]:
                 yield bench.exact(name, "% cached", figures.read_percent, more_is_better=True)
                 yield bench.exact(name, "% of the cost without a cache", figures.cost_percent)
                 yield bench.exact(name, "kB sent a turn", figures.sent / turns / 1_000)
+    for peer in PEERS if is_installed() and LONG in bench.sizes.dialogs else ():
+        for window in WINDOWS:
+            figures = count(record_peer(peer, LONG, window))
+            name = f"{peer}, {LONG} turns, {window // 1_000}k"
+            yield bench.exact(name, "% identical", figures.shared_percent, more_is_better=True)
+            yield bench.exact(name, "kB sent a turn", figures.sent / LONG / 1_000)
 
 
 def check_bounds(name: str, figures: Figures, window: int) -> None:

@@ -36,13 +36,18 @@ class Conversations:
     history: int
 
 
+def is_installed() -> bool:
+    """Return whether the environment of the peers exists."""
+    return (ENVIRONMENT / ".installed").exists()
+
+
 def check_installed() -> None:
     """Check that the environment of the peers exists.
 
     Raises:
         SkippedCase: It does not.
     """
-    if not (ENVIRONMENT / ".installed").exists():
+    if not is_installed():
         raise SkippedCase("the peers are not installed: `make peers`")
 
 
