@@ -209,8 +209,6 @@ class TurnRecollections:
         Raises:
             RedisUnavailable: The call may be repeated.
         """
-        if self._writing.lasts or not self._pending.count():
-            return 0
         stored = 0
         for notes in self._pending.read_all():
             if notes.at_ms < time.time() * 1_000 - KEPT_MS:

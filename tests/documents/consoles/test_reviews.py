@@ -29,6 +29,7 @@ MODEL = """
 model = "stub-model"
 base_url = "{url}"
 stream = false
+price = {{ input = 0, output = 0 }}
 
 [agents.house]
 kind = "llm"
