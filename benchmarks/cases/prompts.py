@@ -25,13 +25,9 @@ LEAST_READ, MOST_COST = 88.0, 110.0
 @case("prompts")
 def prompts(bench: Bench) -> Iterator[Measure]:
     """Identical beginning of a model's requests, share read from a cache, and cost, in long sessions."""
-    from harness.prompts import (  # with the packages of models
-        ORDERS,
-        PEERS,
-        count,
-        record_peer,
-        record_requests,
-    )
+    # With the packages of models.
+    from harness.peer_requests import PEERS, record_peer
+    from harness.prompts import ORDERS, count, record_requests
 
     for mode in ORDERS:
         for turns in bench.sizes.dialogs:

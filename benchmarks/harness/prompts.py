@@ -7,8 +7,6 @@ than 1,024 tokens are not written. Entries are taken to live from one request to
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,8 +14,6 @@ from datetime import timedelta
 from pydantic_ai.messages import CachePoint, ModelMessage, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from harness.peers import PYTHON
-from harness.stage import FOLDER
 from symposia.agents.agent import InMemoryNotes, TurnServices
 from symposia.agents.execution.runner import AgentRunner
 from symposia.agents.llm.agent import LLMAgent
@@ -40,8 +36,6 @@ ORDERS: dict[str, tuple[str, ...]] = {
     "broadcast": ("ann", "bob", "cleo"),
     "swarm": ("ann", "bob", "cleo"),
 }
-#: Other libraries whose requests are counted, too.
-PEERS = ("autogen", "langgraph")
 ANSWER = "{} " + "x" * (MESSAGE - 20)
 
 
@@ -123,25 +117,6 @@ def record_requests(mode: str, turns: int, max_tokens: int, *, window: int = 0) 
             runner.start(agent, context, timeout_s=60, turn_services=services).result()
     finally:
         runner.close()
-    return requests
-
-
-def record_peer(peer: str, turns: int, max_tokens: int) -> dict[str, list[Request]]:
-    """Return the requests of each agent of another library, which marks no points.
-
-    Args:
-        peer: One of `PEERS`.
-        turns: Turns of the round-robin dialog.
-        max_tokens: The window of its agents.
-    """
-    program = FOLDER / "peers" / "record_requests.py"
-    limits = [f"--turns={turns}", f"--window={max_tokens}", f"--size={MESSAGE}"]
-    done = subprocess.run(
-        [PYTHON, program, peer, *limits], capture_output=True, text=True, check=True, timeout=120
-    )
-    requests: dict[str, list[Request]] = {}
-    for agent, blocks in map(json.loads, done.stdout.splitlines()):
-        requests.setdefault(agent, []).append(Request(tuple(blocks), ()))
     return requests
 
 

@@ -79,6 +79,8 @@ def brings_nothing_new(
     if is_courtesy(text, names):
         return True
     words = _words(text[:_MAX_CHARACTERS])
+    if not words:
+        return min_words < 2 and any(text.strip() == other.strip() for other in before)
     return len(words) >= min_words and any(_repeats(text, words, other, exactly=exactly) for other in before)
 
 
