@@ -225,11 +225,6 @@ class ModelEntry(EntryBase):
         """Maximum tokens of the dialog where the model's own window does not count."""
         return self.context_tokens or DEFAULT_CONTEXT_TOKENS
 
-    @property
-    def has_price(self) -> bool:
-        """Whether the entry has the price of the model."""
-        return self.own_price is not None
-
     def describe_price(self) -> str | None:
         """Return the prices in use in one line; None: neither the entry nor the price list has them."""
         own = self.own_price

@@ -24,6 +24,7 @@ from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.settings import ModelSettings
 
 from ...models.errors import AgentError, AgentFailed
+from ...models.prompts.layout import format_note
 from ...models.protocol.dialog import CUT_LINES, CutReason, message_digest
 from ...models.text.thinking import is_empty
 from ...models.turns.message_lists import estimate_tokens
@@ -51,7 +52,7 @@ from .cuts import (
     split_dialog,
 )
 from .errors import model_failure
-from .parsing import Answered, AnswerReader, AskAgain, ThoughtOnly, format_note, join_continuation, own_text
+from .parsing import Answered, AnswerReader, AskAgain, ThoughtOnly, join_continuation, own_text
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm, require_prices
 from .streamed_text import stream_handler
 from .tools import Toolbox, ToolContext, Toolset, provider_tools, review_toolsets

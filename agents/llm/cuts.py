@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from pydantic import Field
 
@@ -24,7 +25,7 @@ from ...models.text.json_text import dump_json, parse_json
 from ...models.text.tags import escape_tags, write_tag
 from ...models.text.words import count_of
 from ...models.turns.frozen import Frozen
-from ...models.turns.message_lists import estimate_tokens
+from ...models.turns.message_lists import estimate_tokens, newest_that_fit
 from ...models.turns.tool_uses import ToolUse, tool_uses_of
 from ...models.turns.turn import TurnContext
 
@@ -152,7 +153,7 @@ class DialogCut(Frozen):
         )
 
     def lines(self, shown: Sequence[Message], *, plain: bool = False) -> list[str]:
-        """Return what stands in place of the messages before the cut.
+        """Return the text that replaces the messages before the cut.
 
         Args:
             shown: The messages after the cut.
@@ -218,20 +219,11 @@ def split_dialog(blocks: Sequence[Block], cut: DialogCut, limits: DialogLimits) 
     if limits.allow(rest, room):
         return SplitDialog((), rest)
     most = limits.messages // 2 or len(rest)
-    begin = len(rest) - min(max(len(recent_blocks(rest, room // 2)), 1), max(most, 1))
+    begin = len(rest) - min(max(len(newest_that_fit(rest, room // 2, attrgetter("tokens"))), 1), max(most, 1))
     # The messages of one turn stay together.
     while 0 < begin < len(rest) - 1 and _is_same_turn(rest[begin - 1].message, rest[begin].message):
         begin += 1
     return SplitDialog(rest[:begin], rest[begin:])
-
-
-def recent_blocks(blocks: Sequence[Block], max_tokens: int) -> Sequence[Block]:
-    """Return the newest messages that fit."""
-    begin = len(blocks)
-    while begin and blocks[begin - 1].tokens <= max_tokens:
-        begin -= 1
-        max_tokens -= blocks[begin].tokens
-    return blocks[begin:]
 
 
 def first_blocks(blocks: Sequence[Block], max_tokens: int) -> Sequence[Block]:

@@ -69,11 +69,6 @@ class Answered(Exception):
         self.outcome = outcome
 
 
-def format_note(fault: str) -> str:
-    """Return the request for another answer."""
-    return f"<note>\n{fault}\n</note>"
-
-
 @dataclass(slots=True)
 class AnswerReader:
     """Reader of the answers of one turn; it remembers what was asked again."""
@@ -161,7 +156,7 @@ class AnswerReader:
         return self.turn.expects is Expects.MESSAGE and not self.turn.position.is_last
 
     def give_up(self, error: UnexpectedModelBehavior) -> TurnOutcome:
-        """Return the outcome of a decision in no valid form: the planner goes on without it.
+        """Return the outcome of an invalid decision; the planner continues without it.
 
         Raises:
             UnexpectedModelBehavior: The answer is no decision, is empty, or was refused.

@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NotRequired, TypedDict
+from typing import NotRequired, TypedDict, TypeVar
 
 from ..protocol.dialog import Dialog, Message, Role
 from ..text.ids import derived_id
+
+T = TypeVar("T")
 
 _CHARACTERS_PER_TOKEN = 4
 _OPENAI_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -129,12 +131,14 @@ def recent_messages(
 
     It goes back from the newest and stops at the first that no longer fits, so the window has no gaps.
     """
-    recent: list[Message] = []
-    tokens = 0
-    for message in reversed(dialog.messages if isinstance(dialog, Dialog) else dialog):
-        tokens += estimate(message.content)
-        if tokens > max_tokens:
-            break
-        recent.append(message)
-    recent.reverse()
-    return recent
+    messages = dialog.messages if isinstance(dialog, Dialog) else dialog
+    return newest_that_fit(messages, max_tokens, lambda message: estimate(message.content))
+
+
+def newest_that_fit(items: Sequence[T], max_tokens: int, tokens_of: Callable[[T], int]) -> list[T]:
+    """Return the newest items that fit `max_tokens` together, in order: back to the first that no longer fits."""
+    begin = len(items)
+    while begin and (tokens := tokens_of(items[begin - 1])) <= max_tokens:
+        begin -= 1
+        max_tokens -= tokens
+    return list(items[begin:])
