@@ -58,11 +58,10 @@ def correct_outcome(
     if not findings or not has_budget_to_ask_again(context, outcome):
         return outcome
     written = "\n\n".join(texts)[:_MAX_SHOWN]
-    instruction = f"{context.instruction}\n\n{format_corrections(findings)}\n\nYour answer was:\n\n{written}"
+    faults = format_corrections(findings)
+    correction = Correction(fault=f"its form is wrong:\n{faults}", answer=written)
     try:
-        correction = Correction(fault=f"its form is wrong:\n{format_corrections(findings)}", answer=written)
-        corrections = (*context.corrections, correction)
-        again = ask(context.model_copy(update={"instruction": instruction, "corrections": corrections}))
+        again = ask(context.asked_again(correction, faults, f"Your answer was:\n\n{written}"))
     except AgentError as error:
         log.info(
             "turn %s of %s: correcting the answer's format failed, keeping the answer: %s",

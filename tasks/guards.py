@@ -267,17 +267,12 @@ class Guards:
 
 def _ask_again(context: TurnContext, refused: RefusedAnswer) -> TurnContext:
     """Return the context in which the agent is asked again, with the reason and the refused answer."""
-    parts = [
-        context.instruction,
+    fault = f"the check {refused.guard!r} refused it: {refused.reason}"
+    return context.asked_again(
+        Correction(fault=fault, answer=refused.said),
         f"Your answer was refused by the check {refused.guard!r}: {refused.reason}",
         f"Answer again, with the whole text. Your answer was:\n\n{refused.said or 'PASS'}",
-    ]
-    correction = Correction(
-        fault=f"the check {refused.guard!r} refused it: {refused.reason}", answer=refused.said
     )
-    instruction = "\n\n".join(filter(None, parts))
-    corrections = (*context.corrections, correction)
-    return context.model_copy(update={"instruction": instruction, "corrections": corrections})
 
 
 def _describe(refused: RefusedAnswer) -> str:

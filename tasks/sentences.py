@@ -28,7 +28,7 @@ from ..models.memory.sentences import (
     read_model_answer,
 )
 from ..models.prompts.memory import parser_purpose, parser_request
-from ..models.protocol.collab import Participant
+from ..models.protocol.collab import CollabMode, Participant
 from ..models.protocol.dialog import Message, Role
 from ..models.sessions.options import AgentBinding
 from ..models.text.json_text import read_json
@@ -103,12 +103,9 @@ def _ask_twice(ask: Callable[[TurnContext], Learned], context: TurnContext, view
     checked = check_learned(learned, view)
     if not checked.faults or checked.unclear:
         return learned
-    update = {
-        "instruction": f"{context.instruction}\n\n{memory_note(checked.faults)}",
-        "corrections": (*context.corrections, memory_correction(checked.faults)),
-    }
+    correction = memory_correction(checked.faults)
     try:
-        again = ask(context.model_copy(update=update))
+        again = ask(context.asked_again(correction, memory_note(checked.faults)))
     except AgentError as error:
         log.info("correcting the parameters of a sentence failed: %s", error)
         return learned
@@ -154,7 +151,7 @@ def _context(turn: Turn, view: MemoryView, text: str) -> TurnContext:
     facts, request = turn.facts, parser_request(view)
     return TurnContext(
         session_id=turn.session_id,
-        mode=facts.collab.mode,
+        mode=CollabMode.ROUND_ROBIN,  # its request is the instruction alone
         title=facts.collab.title,
         purpose=parser_purpose(view),
         me=_READER,

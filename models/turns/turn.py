@@ -304,6 +304,17 @@ class TurnContext(Frozen):
         """
         output_of_turn().write(text)
 
+    def asked_again(self, correction: Correction, *lines: str) -> TurnContext:
+        """Return the context in which the agent is asked again.
+
+        Args:
+            correction: The answer that was not taken, for a model.
+            lines: What to add to the instruction, for an agent of another kind.
+        """
+        instruction = "\n\n".join(filter(None, (self.instruction, *lines)))
+        corrections = (*self.corrections, correction)
+        return self.model_copy(update={"instruction": instruction, "corrections": corrections})
+
     @property
     def people(self) -> tuple[Participant, ...]:
         """The people who may be asked: participants of kind human, then approvers and observers."""

@@ -64,10 +64,8 @@ def correct_learned(
 def _ask_again(context: TurnContext, outcome: TurnOutcome, faults: tuple[str, ...]) -> TurnContext:
     """Return the context in which the agent is asked again, with what was wrong and the first answer."""
     answer = "\n\n".join(draft.content for draft in outcome.messages)[:_MAX_SHOWN]
-    parts = [context.instruction, memory_note(faults), f"Your answer was:\n\n{answer}"]
-    corrections = (*context.corrections, memory_correction(faults, answer))
-    instruction = "\n\n".join(filter(None, parts))
-    return context.model_copy(update={"instruction": instruction, "corrections": corrections})
+    correction = memory_correction(faults, answer)
+    return context.asked_again(correction, memory_note(faults), f"Your answer was:\n\n{answer}")
 
 
 def memory_correction(faults: Iterable[str], answer: str = "") -> Correction:

@@ -293,15 +293,11 @@ def ask_for_correction(context: TurnContext, outcome: TurnOutcome, faults: tuple
     """Return the context in which the agent is asked for the output again, with the faults of its answer."""
     answer = "\n\n".join(draft.content for draft in outcome.messages)[:_MAX_SHOWN]
     listed = "\n".join(f"- {fault}" for fault in faults)
-    parts = [
-        context.instruction,
+    return context.asked_again(
+        Correction(fault=f"it is not valid under the JSON schema:\n{listed}", answer=answer),
         f"Your answer is not valid under the required JSON schema:\n{listed}",
         f"Answer again, with the whole result. Your answer was:\n\n{answer or 'PASS'}",
-    ]
-    correction = Correction(fault=f"it is not valid under the JSON schema:\n{listed}", answer=answer)
-    instruction = "\n\n".join(filter(None, parts))
-    corrections = (*context.corrections, correction)
-    return context.model_copy(update={"instruction": instruction, "corrections": corrections})
+    )
 
 
 def describe_faults(faults: tuple[str, ...]) -> str:
