@@ -130,7 +130,7 @@ class ToolCalls:
         args: dict[str, Any],
         handler: Handler,
     ) -> Any:
-        # Nobody knows how far a failed call came: the same call has its effect id, except after a new approval.
+        # A failed call may have had its effect: the same call has the same effect id, except after a new approval.
         effect = number if needs_approval(tool) else self._failed.get(call_key, number)
         try:
             with use_effect_id(f"{ctx.deps.turn.effect_id}:{tool.name}:{effect}"):

@@ -1,6 +1,6 @@
 """Failures of tool calls: which of them the model gets as a result, and their text.
 
-By default the model gets the exception of a tool and goes on: it may use another tool, or answer without. A tool with
+By default, the model gets the exception of a tool and continues: it may use another tool, or answer without one. A tool with
 `on_error = "fail"` fails the attempt. Errors of Symposia itself always do, such as `AgentFailed`.
 """
 

@@ -41,7 +41,7 @@ ANSWER = "{} " + "x" * (MESSAGE - 20)
 
 @dataclass(frozen=True)
 class Request:
-    """Blocks of a request in the order in which a provider reads them, and the blocks after which a point stands."""
+    """Blocks of a request in the order in which a provider reads them, and the indices of those that a cache point follows."""
 
     blocks: tuple[str, ...]
     points: tuple[int, ...]
