@@ -101,6 +101,8 @@ class Interrupts:
         #: True if a signal arrived where an exception would have been lost.
         self._is_pending = False
         self._restore = ExitStack()
+        #: The handlers before.
+        self._replaced: dict[int, object] = {}
 
     def disarm(self) -> None:
         """Let later signals only set `shutdown_flag`."""
@@ -108,7 +110,8 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         for number in self._signals:
-            self._restore.callback(signal.signal, number, signal.signal(number, self._on_signal))
+            self._replaced[number] = signal.signal(number, self._on_signal)
+            self._restore.callback(signal.signal, number, self._replaced[number])
         self._restore.callback(setattr, sys, "unraisablehook", sys.unraisablehook)
         sys.unraisablehook = partial(self._on_unraisable, sys.unraisablehook)
         return self
@@ -125,6 +128,10 @@ class Interrupts:
             self._is_pending = True
         else:
             self._armed = False
+            replaced = self._replaced.get(number)
+            if number == signal.SIGINT and callable(replaced):
+                # That of the command line notes the interrupt, which may become another exception.
+                replaced(number, frame)
             raise KeyboardInterrupt
 
     def _on_unraisable(

@@ -322,3 +322,19 @@ def test_worker_gets_chosen_settings_only():
     assert worker_command(concurrency=3, pool="solo", name="w@%h", queues="a,b")[-4:] == [
         *("--concurrency=3", "--pool=solo", "--hostname=w@%h", "--queues=a,b")
     ]
+
+
+def test_interrupt_reaches_the_handler_before():
+    noted = []
+
+    def note(number, frame):
+        noted.append(number)
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        with Interrupts(), pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert noted == [signal.SIGINT]
