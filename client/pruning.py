@@ -60,7 +60,6 @@ def prune(
     archive.prepare()
     from ..archive.recollections import ArchivedRecollections
     from ..memory.turn_recollections import PendingNotes
-    from ..models.memory.recollections import ScopeKind
     from ..reviews.archive.writer import ReviewPruner
     from ..workspace.sql.changes import TaskPruner
 
@@ -76,7 +75,7 @@ def prune(
             reviews.delete_session_results([session.session_id for session in gone])
             archive.pruner.delete([session.row for session in gone])
     if user is not None and not dry_run:
-        PendingNotes(client).drop(lambda scope: (scope.kind, scope.id) == (ScopeKind.USER, user))
+        PendingNotes(client).drop_user(user)
     recollections = ArchivedRecollections(archive)
     done.texts = recollections.prune(before_ms=before_ms, user=user, dry_run=dry_run)
     if not dry_run:  # also what an earlier call left

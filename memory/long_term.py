@@ -18,7 +18,6 @@ from ..models.memory.recollections import (
     Recollection,
     Recollections,
     Scope,
-    ScopeKind,
     to_recollections,
 )
 from ..models.text.ids import new_id
@@ -120,7 +119,7 @@ class LongTermMemory:
         user, store = user_key(user_id), self._find_store()
         if user is None:
             raise InvalidInput("user_id", user_id, "is required")
-        self._pending.drop(lambda scope: (scope.kind, scope.id) == (ScopeKind.USER, user))
+        self._pending.drop_user(user)
         forget_user: Callable[[str], int] | None = getattr(store, "forget_user", None)
         return store.forget(Scope.of("user", user)) if forget_user is None else forget_user(user)
 

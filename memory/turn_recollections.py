@@ -25,6 +25,7 @@ from ..models.memory.recollections import (
     Recollection,
     Recollections,
     Scope,
+    ScopeKind,
     bounded_texts,
     to_recollections,
 )
@@ -105,6 +106,10 @@ class PendingNotes:
         sources = [notes.source for notes in self.read_all() if is_forgotten(notes.scope)]
         if sources:
             self._client.hdel(PENDING_NOTES, *sources)
+
+    def drop_user(self, user: str) -> None:
+        """Drop the notes of a user, in every tenant."""
+        self.drop(lambda scope: (scope.kind, scope.id) == (ScopeKind.USER, user))
 
     def drop_turn(self, notes: TurnNotes) -> None:
         """Drop the notes of one turn."""
@@ -210,7 +215,7 @@ class TurnRecollections:
             RedisUnavailable: The call may be repeated.
         """
         stored = 0
-        for notes in self._pending.read_all():
+        for notes in () if self._writing.lasts else self._pending.read_all():
             if notes.at_ms < time.time() * 1_000 - KEPT_MS:
                 log.warning("long-term memory: notes of turn %s dropped, not stored for a week", notes.source)
                 self._pending.drop_turn(notes)
