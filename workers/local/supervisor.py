@@ -110,8 +110,8 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         for number in self._signals:
-            self._replaced[number] = signal.signal(number, self._on_signal)
-            self._restore.callback(signal.signal, number, self._replaced[number])
+            replaced = self._replaced[number] = signal.signal(number, self._on_signal)
+            self._restore.callback(signal.signal, number, replaced)
         self._restore.callback(setattr, sys, "unraisablehook", sys.unraisablehook)
         sys.unraisablehook = partial(self._on_unraisable, sys.unraisablehook)
         return self

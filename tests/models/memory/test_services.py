@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symposia.models.errors import InvalidInput
+from symposia.models.memory import services
 from symposia.models.memory.parameters import Parameter, ParameterKind
 from symposia.models.memory.services import Service, find_service, register_service, registered_services
 
@@ -122,7 +123,8 @@ def test_a_name_must_be_readable(name):
         find_service("search").read(name, 1)
 
 
-def test_registering_adds_a_service():
+def test_registering_adds_a_service(monkeypatch):
+    monkeypatch.setattr(services, "_SERVICES", dict(services._SERVICES))  # other tests list the services
     hotel = Service("hotel", (Parameter("city", required=True), Parameter("nights", ParameterKind.INTEGER)))
     assert register_service(hotel) is hotel
     assert register_service(Service("hotel", hotel.parameters)) == hotel
