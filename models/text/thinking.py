@@ -21,7 +21,7 @@ _FORMS = {
     r"\[THINK(?:ING)?\]": r"\[/THINK(?:ING)?\]",
     r"◁think(?:ing)?▷": r"◁/think(?:ing)?▷",
     r"(?:<\|start\|>\s?assistant\s?)?<\|channel\|>\s*(?:analysis|commentary)[^<\n]{0,100}(?:<\|message\|>)?": _CHANNEL_END,
-    r"(?:(?<=\n)|\A)[ \t]*```[ \t]*(?:think|thinking|thoughts?|reasoning)[ \t]*\n": r"```[ \t]*(?=\n|\Z)",
+    r"(?:(?<=\n)|\A)[ \t]{0,40}```[ \t]*(?:think|thinking|thoughts?|reasoning)[ \t]*\n": r"```[ \t]*(?=\n|\Z)",
 }
 _OPENED = re.compile("|".join(f"(?P<o{at}>{opened})" for at, opened in enumerate(_FORMS)), re.IGNORECASE)
 _ENDS = [re.compile(end, re.IGNORECASE) for end in _FORMS.values()]
@@ -32,17 +32,19 @@ _FRAMES = re.compile(
     re.IGNORECASE,
 )
 _NEXT = re.compile(
-    rf"(?P<open>{_OPENED.pattern})|(?P<fence>(?:(?<=\n)|\A)[ \t]*(?P<marks>```+|~~~+))|(?P<code>`+)"
+    rf"(?P<open>{_OPENED.pattern})|(?P<fence>(?:(?<=\n)|\A)[ \t]{{0,40}}(?P<marks>```+|~~~+))|(?P<code>`+)"
     rf"|(?P<frame>{_FRAMES.pattern})|(?P<close>{_ENDED.pattern})",
     re.IGNORECASE,
 )
-#: Characters with which a tag begins, and the maximum length of a tag.
+#: Characters with which a tag begins, those with which a fence may be indented, and the maximum length of a tag.
 _FIRST = "<[◁`~"
+_BLANKS = " \t"
 _MAX_TAG = 160
 #: Text that may become a tag.
 _PARTIAL = re.compile(
     rf"<\s?/?\s?[\w:]{{0,41}}\s?|<\s?(?:\w{{1,20}}:)?(?:{_NAMES})\s[^<>\n]{{0,100}}|<\|[^\n]{{0,{_MAX_TAG}}}"
-    r"|\[/?[a-z]{0,8}|◁/?[a-z]{0,8}|(?:`+|~+)[ \t]*\w{0,20}[ \t]*",
+    r"|\[/?[a-z]{0,8}|◁/?[a-z]{0,8}|(?:`+|~+)[ \t]*\w{0,20}[ \t]*"
+    r"|(?:(?<=\n)|\A)[ \t]{1,40}(?:(?:`+|~+)[ \t]*\w{0,20}[ \t]*)?",
     re.IGNORECASE,
 )
 #: Maximum characters of inline code.
@@ -127,7 +129,8 @@ class ThinkingFilter:
     def _read_code(self, marks: str, begin: int, *, last: bool) -> bool:
         """Read inline code, which ends on its line, or else is text."""
         stop = re.compile(rf"(?<!`){marks}(?!`)|\n").search(self._text, begin, begin + _MAX_CODE)
-        if stop is None and not last and len(self._text) < begin + _MAX_CODE:
+        is_open = stop is None or (stop[0] != "\n" and stop.end() == len(self._text))  # more marks may follow
+        if is_open and not last and len(self._text) < begin + _MAX_CODE:
             return False
         self._take(stop.end() if stop is not None and stop[0] != "\n" else begin)
         return True
@@ -153,7 +156,7 @@ class ThinkingFilter:
     def _safe_end(self) -> int:
         """Return where the last tag may begin that is not complete."""
         begin = max(self._at, len(self._text) - _MAX_TAG)
-        places = (at for at in range(begin, len(self._text)) if self._text[at] in _FIRST)
+        places = (at for at in range(begin, len(self._text)) if self._text[at] in _FIRST + _BLANKS)
         return next((at for at in places if _PARTIAL.fullmatch(self._text, at)), len(self._text))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symposia.models.text.thinking import ThinkingFilter, is_empty, without_thinking
@@ -82,12 +82,15 @@ PARTS = [
     "~~~",
     "◁think▷",
     "a b",
+    " ",
     "```thinking\n",
     ">",
 ]
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=30).map("".join), st.integers(1, 9))
+@example("`<think>```thinking\n", 1)
+@example(" ~~~<think>a", 1)
 def test_stream_shows_the_same_in_pieces_of_any_size(text, size):
     assert stream(text, size) == stream(text, len(text) + 1)
 
