@@ -38,7 +38,7 @@ from .turns.learned import correct_learned, may_correct
 from .turns.results import ask_for_correction, describe_faults, find_output_faults, read_output
 from .turns.turn import Turn, retry_during_outage
 from .views.session_views import SessionFacts
-from .views.turn_context import item_results, read_opening, recall_query, turn_context
+from .views.turn_context import item_results, recall_query, turn_context
 
 log = logging.getLogger(__name__)
 
@@ -100,13 +100,11 @@ def _context(runtime: Runtime, turn: Turn) -> TurnContext:
     )
     update: dict[str, object] = {}
     if not context.position.is_whole:
-        update["opening"] = read_opening(runtime.store, turn.session_id)
+        update["opening"] = runtime.sessions.history.opening(turn.session_id, turn.state.opened_ms)
     if about := _descriptions(runtime, facts):
         update["descriptions"] = about
     if facts.spec.recall is not None:
         update["recalled"] = runtime.ports.recollections.recall(facts, recall_query(context))
-    if update:
-        context = context.model_copy(update=update)
     is_fork = facts.spec.history is not None and facts.spec.history.before_turn is not None
     results = item_results(
         runtime.store,
@@ -115,8 +113,10 @@ def _context(runtime: Runtime, turn: Turn) -> TurnContext:
         earlier=partial(runtime.sessions.history.before, facts, MAX_EARLIER) if is_fork else tuple,
     )
     if results:
-        context = context.model_copy(update={"item_results": results})
-    return context if waiting is None else context.model_copy(update={"answers": waiting.answers})
+        update["item_results"] = results
+    if waiting is not None:
+        update["answers"] = waiting.answers
+    return context.model_copy(update=update) if update else context
 
 
 def _descriptions(runtime: Runtime, facts: SessionFacts) -> dict[str, str]:

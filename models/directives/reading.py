@@ -50,7 +50,14 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
         return outcome.model_copy(update={"decision": decision})
     if context.expects is Expects.REVIEW:
         return outcome.model_copy(update={"decision": read_verdict(text)})
-    directives, names = list(read_lines(text)), Names(context.roster)
+    directives = list(read_lines(text))
+    return _with_directives(context, outcome, directives) if directives else outcome
+
+
+def _with_directives(
+    context: TurnContext, outcome: TurnOutcome, directives: Sequence[Directive]
+) -> TurnOutcome:
+    names = Names(context.roster)
     if mode_of(context.mode).has_board:
         return outcome.model_copy(update=_board_changes(directives, names))
     targets = _hand_offs(directives)

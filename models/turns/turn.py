@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from operator import not_
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
@@ -144,9 +145,9 @@ class Decision(Frozen):
     reason: str = Field(default="", max_length=2_000)
     #: Answer to the task, if `satisfied`: the message of the turn. Left out if it is empty, so that workers of earlier
     #: versions read the decision.
-    answer: CleanText = Field(default="", max_length=MAX_ANSWER, exclude_if=lambda text: not text)
+    answer: CleanText = Field(default="", max_length=MAX_ANSWER, exclude_if=not_)
     #: Why its text has no single meaning; empty: it has one.
-    fault: str = Field(default="", max_length=2_000, exclude_if=lambda text: not text)
+    fault: str = Field(default="", max_length=2_000, exclude_if=not_)
     #: In alignment sessions the judge's scores, by participant id.
     scores: dict[ShortText, Scores] = Field(default_factory=dict, max_length=1_000)
 
@@ -212,9 +213,9 @@ class GivenAnswer(Frozen):
     error: str | None = None
     #: Newest messages of all participants of a sub-session whose last message is not the answer of all of them. Left
     #: out if there are none, so that workers of earlier versions read it.
-    answers: tuple[PanelAnswer, ...] = Field(default=(), exclude_if=lambda answers: not answers)
+    answers: tuple[PanelAnswer, ...] = Field(default=(), exclude_if=not_)
     #: Reason why a sub-session ended. Left out if it is empty.
-    ended: str = Field(default="", exclude_if=lambda text: not text)
+    ended: str = Field(default="", exclude_if=not_)
 
 
 class RemainingBudget(Frozen):
@@ -282,7 +283,7 @@ class TurnContext(Frozen):
     #: Questions of this turn to people with their answers, oldest first.
     answers: tuple[GivenAnswer, ...] = ()
     #: Answers that were not taken, oldest first; `instruction` also says so, for agents that read only that.
-    corrections: tuple[Correction, ...] = Field(default=(), exclude_if=lambda corrections: not corrections)
+    corrections: tuple[Correction, ...] = Field(default=(), exclude_if=not_)
     #: Data of the session and of this participant's binding (never code, files or hosts).
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     #: Memory of the user; None in a session without memory.
@@ -347,7 +348,7 @@ class TurnOutcome(Frozen):
     learned: Learned | None = None
     #: Texts for the long-term memory, stored after the turn is written. Left out if there are none, so that workers of
     #: earlier versions read it.
-    notes: tuple[Note, ...] = Field(default=(), max_length=MAX_NOTES, exclude_if=lambda texts: not texts)
+    notes: tuple[Note, ...] = Field(default=(), max_length=MAX_NOTES, exclude_if=not_)
     #: A person is asked; with the answer, the agent is given the same turn again.
     question: Question | None = None
     #: Data of the turn beside its text: JSON data, or a value that pydantic can write as JSON, such as a model.
@@ -357,13 +358,13 @@ class TurnOutcome(Frozen):
     #: Why the text of the last message is incomplete. Left out if it is not, so that workers of earlier versions read it.
     cut: CutReason | None = Field(default=None, exclude_if=lambda value: value is None)
     #: Tool calls of the turn with their results, stored with the last message. Left out like `cut`.
-    tool_uses: tuple[ToolUse, ...] = Field(default=(), exclude_if=lambda value: not value)
+    tool_uses: tuple[ToolUse, ...] = Field(default=(), exclude_if=not_)
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = Field(default=0, ge=0)
     #: Whether the agent was told what was wrong with its answer, and has answered again within the turn.
-    asked_again: bool = Field(default=False, exclude_if=lambda value: not value)
+    asked_again: bool = Field(default=False, exclude_if=not_)
     #: Number of lines that were cut because the agent wrote them in the name of others.
-    cut_voices: int = Field(default=0, ge=0, exclude_if=lambda value: not value)
+    cut_voices: int = Field(default=0, ge=0, exclude_if=not_)
 
     @classmethod
     def say(
@@ -406,9 +407,9 @@ class TurnResult(Frozen):
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = 0
     #: Whether the agent was told what was wrong with its answer, and has answered again within the turn.
-    asked_again: bool = Field(default=False, exclude_if=lambda value: not value)
+    asked_again: bool = Field(default=False, exclude_if=not_)
     #: Number of lines that were cut because the agent wrote them in the name of others.
-    cut_voices: int = Field(default=0, exclude_if=lambda value: not value)
+    cut_voices: int = Field(default=0, exclude_if=not_)
     #: Indices of the `TextSeen` conditions this turn's text satisfied.
     marks: tuple[int, ...] = ()
     #: Marks of the turn in an alignment session.
@@ -416,11 +417,11 @@ class TurnResult(Frozen):
     #: Parameters from the user's words, to be stored before the next step is planned.
     remember: MemoryUpdate | None = None
     #: Texts for the long-term memory, to be stored before the next step is planned.
-    notes: tuple[Note, ...] = Field(default=(), exclude_if=lambda texts: not texts)
+    notes: tuple[Note, ...] = Field(default=(), exclude_if=not_)
     #: Why it failed or was skipped; one line, never a secret.
     error: str | None = Field(default=None, max_length=500)
     #: It repeats recent messages, or is only a courtesy. Left out if not, so that workers of earlier versions read it.
-    repeats: bool = Field(default=False, exclude_if=lambda value: not value)
+    repeats: bool = Field(default=False, exclude_if=not_)
 
     @property
     def is_silent(self) -> bool:

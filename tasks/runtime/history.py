@@ -1,7 +1,7 @@
-"""Messages of the history of a session, read from earlier sessions: live ones in Redis, others in the archive.
+"""Messages that turns of a session see beside the newest of its dialog: its opening, and its history.
 
-They never change, so each process keeps the newest of them in memory. A chain of sessions is read only as far as
-a turn's window needs it.
+The history is read from earlier sessions: live ones in Redis, others in the archive. A chain of them is read only as
+far as a turn's window needs it. These messages never change, so each process keeps the last used ones in memory.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ...models.errors import (
     AttachmentUnavailable,
     SessionNotFound,
 )
+from ...models.modes.positions import MAX_OPENING, opening_of
 from ...models.protocol.dialog import Message, Role
 from ...models.sessions.spec import NO_MESSAGE, History, SessionSpec
 from ...state.redis.readers import Entry, StreamReader, read_all_stored, read_stored
@@ -68,7 +69,8 @@ class HistoryReader:
         self._streams = StreamReader(store.client)
         self._archive = archive
         self._limit = limit
-        self._known: OrderedDict[History, _Link] = OrderedDict()
+        #: By the place in a chain; the openings of the sessions that run, by their ids and times of opening.
+        self._known: OrderedDict[History | tuple[str, int], _Link] = OrderedDict()
         self._characters = 0
         self._lock = threading.Lock()
 
@@ -86,6 +88,27 @@ class HistoryReader:
             return self._newest(history, count)
         except ArchiveError as error:
             raise AgentFailed(f"reading the history of the session failed: {error}") from error
+
+    def opening(self, session_id: str, opened_ms: int) -> tuple[Message, ...]:
+        """Return the messages of a dialog before its first turn.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        key = (session_id, opened_ms)  # an id may be used again
+        with self._lock:
+            if (cached := self._known.get(key)) is not None:
+                self._known.move_to_end(key)
+                return cached.messages
+        texts = [text for _, text in self._streams.page(session_id, "dialog", count=MAX_OPENING)]
+        messages = opening_of(
+            read_stored(Message, text, session_id=session_id, part="dialog") for text in texts
+        )
+        if len(messages) < len(texts) or len(messages) == MAX_OPENING:  # else it may still grow
+            size = sum(map(len, texts[: len(messages)]))
+            with self._lock:
+                self._keep(key, _Link(len(messages), messages, None, size))
+        return messages
 
     def read_attachment(self, facts: SessionFacts, sha256: str) -> bytes | None:
         """Return an attachment of a session or of its history; None: none of them has it.
@@ -141,10 +164,10 @@ class HistoryReader:
             self._keep(history, link)
         return link
 
-    def _keep(self, history: History, link: _Link) -> None:
-        if (old := self._known.pop(history, None)) is not None:
+    def _keep(self, key: History | tuple[str, int], link: _Link) -> None:
+        if (old := self._known.pop(key, None)) is not None:
             self._characters -= old.characters
-        self._known[history] = link
+        self._known[key] = link
         self._characters += link.characters
         while self._characters > self._limit and len(self._known) > 1:
             _, dropped = self._known.popitem(last=False)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...alignment.turn_format import add_format_instruction
 from ...models.memory.recall import MemoryView
 from ...models.modes import mode_of
-from ...models.modes.positions import MAX_OPENING, opening_of
+from ...models.modes.positions import opening_of
 from ...models.protocol.dialog import Message
 from ...models.sessions.plan import BoardEntry, PlannedTurn, Totals
 from ...models.text.json_text import dump_json
@@ -139,12 +139,6 @@ def turn_context(
         remaining=_remaining(facts, state, grant, totals),
         timeout_s=timeout_s,
     )
-
-
-def read_opening(store: SessionStore, session_id: str) -> tuple[Message, ...]:
-    """Return the messages of a dialog before its first turn; a few entries are read, whatever its length."""
-    entries = StreamReader(store.client).page(session_id, "dialog", count=MAX_OPENING)
-    return opening_of(_read_message(session_id, text) for _, text in entries)
 
 
 #: Maximum characters of each part of a query of the long-term memory, so that each part counts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ...sessions.stop_conditions import (
     AllOf,
@@ -23,6 +24,7 @@ _GUARD_TURNS = 1_000
 _MAX_TEXT = 100
 
 
+@lru_cache(maxsize=1_024)
 def describe_ending(stop: StopCondition, *further: str) -> str:
     """Return how a session ends, such as `after 3 rounds or when everybody has answered PASS`; empty: nothing is told.
 

@@ -132,3 +132,18 @@ def test_history_of_a_session_lost_since_is_refused(stepper: Stepper) -> None:
     expire(stepper, first)
     with pytest.raises(Exception, match="not found"):
         stepper.client.submit(continues=first.id, messages=["1"])
+
+
+def test_opening_is_read_once_when_it_cannot_grow(stepper: Stepper) -> None:
+    client = stepper.runtime.store.client
+    reader = HistoryReader(stepper.runtime.store)
+    job = stepper.open("ann", "bob", turns=2, agents={"ann": "echo", "bob": "echo"}, messages=("one", "two"))
+    opened_ms = stepper.runtime.store.state(job.id).opened_ms
+    assert [message.content for message in reader.opening(job.id, opened_ms)] == ["one", "two"]
+    job.post("three")
+    assert [message.content for message in reader.opening(job.id, opened_ms)] == ["one", "two", "three"]
+    finished(stepper, job)
+    opening = reader.opening(job.id, opened_ms)
+    client.delete(f"symposia:{{{job.id}}}:dialog")
+    assert reader.opening(job.id, opened_ms) == opening
+    assert reader.opening(job.id, opened_ms + 1) == ()
