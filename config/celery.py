@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 from redis.credentials import UsernamePasswordCredentialProvider
 
 from ..models.text.redact import HIDDEN
-from ..models.text.redis_address import RedisAddress, RedisKind
+from ..models.text.redis_address import RedisAddress, RedisKind, split_key_prefix
 from .field_types import is_redis
 from .settings import Settings
 
@@ -38,6 +38,7 @@ def to_celery_url(url: str) -> str:
     every certificate, so checking is enabled unless the URL disables it. Each Sentinel becomes a URL, with the
     credentials of the master.
     """
+    url, _ = split_key_prefix(url)
     if not is_redis(url):
         return url
     address = RedisAddress.parse(url)
@@ -88,7 +89,8 @@ def _path(parts: SplitResult) -> str:
     return f"/{options['db']}" if "db" in options else parts.path
 
 
-QUEUE = "symposia"
+#: Default of the setting `queue`.
+QUEUE: str = Settings.model_fields["queue"].default
 
 #: Options for kombu's Redis transport; other transports refuse them.
 _REDIS_TRANSPORT = {
@@ -114,7 +116,7 @@ def celery_settings(settings: Settings, *, broker_url: str) -> dict[str, Any]:
     `broker_url` is the URL of the broker in use: that of the settings, else the Redis in use.
     """
     return {
-        **_messages(),
+        **_messages(settings),
         **_broker(settings, broker_url=broker_url),
         **_worker(settings),
         **_beat(),
@@ -122,10 +124,10 @@ def celery_settings(settings: Settings, *, broker_url: str) -> dict[str, Any]:
     }
 
 
-def _messages() -> dict[str, Any]:
+def _messages(settings: Settings) -> dict[str, Any]:
     return {
         # A separate queue, because other programs may use the same broker.
-        "task_default_queue": QUEUE,
+        "task_default_queue": settings.queue,
         # JSON only: a pickle in the queue could run code.
         "task_serializer": "json",
         "accept_content": ["json"],
@@ -144,7 +146,11 @@ def _messages() -> dict[str, Any]:
 
 def transport_options(broker_url: str) -> dict[str, Any]:
     """Return the options of the broker's transport that are not part of its URL."""
-    return {**_REDIS_TRANSPORT, **sentinel_options(broker_url)} if _has_redis_transport(broker_url) else {}
+    if not has_redis_transport(broker_url):
+        return {}
+    prefix = split_key_prefix(broker_url)[1]
+    own = {"global_keyprefix": prefix} if prefix else {}
+    return {**_REDIS_TRANSPORT, **sentinel_options(broker_url), **own}
 
 
 def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
@@ -207,5 +213,6 @@ def _monitoring() -> dict[str, Any]:
     }
 
 
-def _has_redis_transport(broker_url: str) -> bool:
+def has_redis_transport(broker_url: str) -> bool:
+    """Return whether a broker is a Redis, also one at a Unix socket."""
     return is_redis(broker_url) or broker_url.startswith("redis+socket://")

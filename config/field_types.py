@@ -151,6 +151,27 @@ def _split(value: object) -> object:
 
 #: Host names; separated by commas in the environment.
 HostNames = Annotated[tuple[str, ...], BeforeValidator(_split), Field(max_length=100)]
+
+#: Maximum characters of a queue's name and of a key prefix.
+MAX_NAME = 60
+
+
+def _check_name(allowed: str) -> AfterValidator:
+    pattern = re.compile(rf"[A-Za-z0-9{re.escape(allowed)}]{{0,{MAX_NAME}}}")
+
+    def check(name: str) -> str:
+        if pattern.fullmatch(name) is None:
+            signs = f"{', '.join(allowed[:-1])} and {allowed[-1]}"
+            raise ValueError(f"must have at most {MAX_NAME} letters, digits, and the characters {signs}")
+        return name
+
+    return AfterValidator(check)
+
+
+#: Name of a queue: valid for AMQP and as a key of Redis.
+QueueName = Annotated[str, _check_name("._-"), Field(min_length=1)]
+#: Text before each key of Redis; no character of hash tags or patterns.
+KeyPrefix = Annotated[str, _check_name("._-:")]
 RedisUrl = Annotated[SecretStr, AfterValidator(redis_url)]
 BrokerUrl = Annotated[SecretStr, AfterValidator(broker_url)]
 DatabaseUrl = Annotated[SecretStr, AfterValidator(database_url)]

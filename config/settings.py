@@ -25,7 +25,17 @@ from ..models.text.durations import Duration, WholeDuration
 from ..models.text.paths import ExpandedPath
 from ..models.text.redact import ABSENT, HIDDEN, hides_password_whole, without_password
 from ..models.text.redis_address import RedisAddress, RedisKind, ServerSource, record_source
-from .field_types import NO_CLUSTER_BROKER, BrokerUrl, DatabaseUrl, HostNames, NamedPaths, RedisUrl, Unset
+from .field_types import (
+    NO_CLUSTER_BROKER,
+    BrokerUrl,
+    DatabaseUrl,
+    HostNames,
+    KeyPrefix,
+    NamedPaths,
+    QueueName,
+    RedisUrl,
+    Unset,
+)
 from .project import describe_shared_data, project_data_dir, project_folder, user_data_dir
 from .sources import (
     FILE_VARIABLE,
@@ -73,10 +83,25 @@ class Settings(BaseModel):
     broker_url: Annotated[BrokerUrl | None, Unset("the Redis of the sessions")] = Field(
         default=None, description="Broker of the task messages; required with a Redis Cluster."
     )
+    queue: QueueName = Field(
+        default="symposia",
+        description=(
+            "Name of the queue of the task messages, with which the names of all other queues begin: letters, digits, "
+            "`.`, `_` and `-`; the same for all workers and clients."
+        ),
+    )
+    key_prefix: KeyPrefix = Field(
+        default="",
+        description=(
+            "Text before each key in Redis, such as `shop:`, so that "
+            "[two installations](deploying-redis.md#two-installations-on-one-redis) can share one: letters, digits, "
+            "`.`, `_`, `-` and `:`; the same for all workers and clients."
+        ),
+    )
     queue_type: Literal["classic", "quorum"] = Field(
         default="classic",
         description=(
-            "Type of the queue `symposia` in RabbitMQ; the same for all workers and clients. Other brokers have no types."
+            "Type of the queues of the task messages in RabbitMQ; the same for all workers and clients. Other brokers have no types."
         ),
     )
     shared: bool = Field(

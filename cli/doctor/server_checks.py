@@ -21,7 +21,6 @@ from redis.exceptions import RedisError
 
 from ...client.building.broker import broker_connection, broker_url_in_use
 from ...client.building.connection import redis_url_in_use
-from ...config.celery import QUEUE
 from ...config.settings import Settings
 from ...models.errors import NoRedis, StateError, UnsuitableRedis
 from ...models.text.redact import without_password
@@ -173,11 +172,15 @@ def check_queue(client: Redis, settings: Settings) -> Iterator[CheckResult]:
     with broker_connection(broker_url_in_use(settings), timeout_s=_TIMEOUT_S) as broker:
         try:
             broker.ensure_connection(max_retries=1, timeout=3)
-            ready = ready_messages(broker)
+            ready = ready_messages(broker, settings.queue)
         except Exception:  # noqa: BLE001 - each transport raises its own
             return
         book = WorkerPresence(client)
-        stuck = list(_stuck(book, lambda: _still_ready(broker), _ANNOUNCE_TIMEOUT_S)) if ready else []
+        stuck = (
+            list(_stuck(book, lambda: _still_ready(broker, settings.queue), _ANNOUNCE_TIMEOUT_S))
+            if ready
+            else []
+        )
     yield from _findings(ready, stuck, is_any_left=len(stuck) < len(book.list_alive()))
 
 
@@ -196,21 +199,21 @@ def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) ->
         yield CheckResult("queue", Grade.WARNING if is_any_left else Grade.BAD, text, advice, counts)
 
 
-def ready_messages(broker: Connection) -> int:
-    """Return the number of messages that no worker has taken yet; 0 without a queue."""
+def ready_messages(broker: Connection, queue: str) -> int:
+    """Return the number of messages in the queue that no worker has taken yet; 0 without a queue."""
     # A separate channel: the broker closes a channel that asks for a queue that does not exist.
     channel: Any = broker.channel()
     with closing(channel):
         try:
-            return int(channel.queue_declare(QUEUE, passive=True).message_count)
+            return int(channel.queue_declare(queue, passive=True).message_count)
         except broker.channel_errors:
             return 0
 
 
-def _still_ready(broker: Connection) -> int:
+def _still_ready(broker: Connection, queue: str) -> int:
     """Like `ready_messages`; 0 if the broker is unavailable, which proves nothing about a worker."""
     try:
-        return ready_messages(broker)
+        return ready_messages(broker, queue)
     except Exception:  # noqa: BLE001 - each transport raises its own
         return 0
 

@@ -12,12 +12,12 @@ from kombu import Connection
 from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
-from ...config.celery import QUEUE, broker_tls, to_celery_url, transport_options
+from ...config.celery import broker_tls, has_redis_transport, to_celery_url, transport_options
 from ...config.field_types import is_redis
 from ...config.secrets import KnownSecrets
 from ...config.settings import Settings
 from ...models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableQueue, UnsuitableRedis
-from ...models.text.redis_address import source_of
+from ...models.text.redis_address import source_of, with_key_prefix
 from ...state.redis.connect import check_reachable, connect
 from .connection import redis_url_in_use, resolve_redis_url
 
@@ -52,7 +52,7 @@ def broker_url_in_use(settings: Settings) -> str:
     if not is_redis(url) and scheme.partition("+")[0] not in TRANSPORT_ALIASES:
         rule = "must start with a transport that Celery supports, such as redis:// or amqp://"
         raise InvalidInput(source_of(url).setting, f"{scheme}://", rule)
-    return url
+    return with_key_prefix(url, settings.key_prefix) if has_redis_transport(url) else url
 
 
 def broker_connection(url: str, *, timeout_s: float) -> Connection:
@@ -113,14 +113,16 @@ def check_queue_type(settings: Settings) -> None:
         return
     with broker_connection(url, timeout_s=_CHECK_TIMEOUT_S) as broker:
         try:
-            _channel(broker).queue_declare(QUEUE, passive=True)
+            _channel(broker).queue_declare(settings.queue, passive=True)
         except broker.channel_errors:
             return  # a worker or client creates it
         arguments = {"x-queue-type": "quorum"} if settings.queue_type == "quorum" else None
         try:
-            _channel(broker).queue_declare(QUEUE, durable=True, auto_delete=False, arguments=arguments)
+            _channel(broker).queue_declare(
+                settings.queue, durable=True, auto_delete=False, arguments=arguments
+            )
         except broker.channel_errors as error:
-            raise UnsuitableQueue(QUEUE, detail=str(error)) from error
+            raise UnsuitableQueue(settings.queue, detail=str(error)) from error
 
 
 def _channel(broker: Connection) -> Any:

@@ -22,7 +22,7 @@ from ...config.project import describe_owner, is_default_data_dir
 from ...config.settings import Settings
 from ...models.errors import NoRedis
 from ...models.extras import Needed
-from ...models.text.redis_address import ServerSource, record_source
+from ...models.text.redis_address import ServerSource, record_source, with_key_prefix
 from ...state.redis.connect import RETRIES, SOCKET_TIMEOUT_S, connect, connect_later
 
 if TYPE_CHECKING:
@@ -116,12 +116,13 @@ def _path(data_dir: Path) -> Path:
 
 
 def resolve_redis_url(settings: Settings) -> str | None:
-    """Return the configured Redis URL, else that of the running embedded server, else None."""
+    """Return the configured Redis URL, else that of the running embedded server, else None; with the key prefix."""
     if settings.redis_url is not None:
-        return settings.redis_url.get_secret_value()
-    if (url := find_embedded_server(settings.data_dir)) is not None:
-        record_embedded(url, settings.data_dir)
-    return url
+        return with_key_prefix(settings.redis_url.get_secret_value(), settings.key_prefix)
+    if (url := find_embedded_server(settings.data_dir)) is None:
+        return None
+    record_embedded(url, settings.data_dir)
+    return with_key_prefix(url, settings.key_prefix)
 
 
 def record_embedded(url: str, data_dir: Path) -> None:
@@ -132,7 +133,7 @@ def record_embedded(url: str, data_dir: Path) -> None:
 
 
 def redis_url_in_use(settings: Settings) -> str:
-    """Return the configured URL, else that of the running embedded server.
+    """Return the configured URL, else that of the running embedded server; with the setting `key_prefix` as an option.
 
     There is no default: a Redis that happens to run on this machine may belong to another program.
 

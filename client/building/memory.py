@@ -17,6 +17,7 @@ from ...memory.unstored import UnstoredStatements
 from ...memory.values import MemoryRules
 from ...models.errors import AgentError, InvalidInput
 from ...models.memory.recollections import Recollections
+from ...models.text.redis_address import with_key_prefix
 from ...state.redis.connect import connect
 from .connection import connect_in_use, redis_url_in_use
 
@@ -32,7 +33,9 @@ _MEMORY_TIMEOUT_S = 2.0
 def memory_url(settings: Settings) -> str:
     """Return the Redis URL of memories: the configured one, else the Redis of sessions."""
     chosen = settings.memory_redis_url
-    return redis_url_in_use(settings) if chosen is None else chosen.get_secret_value()
+    if chosen is None:
+        return redis_url_in_use(settings)
+    return with_key_prefix(chosen.get_secret_value(), settings.key_prefix)
 
 
 def memory_rules(settings: Settings) -> MemoryRules:

@@ -20,6 +20,7 @@ from ...models.sessions.submission import Submission
 from ...state.presence import WorkerPresence
 from ...tasks.runtime.runtime import Runtime
 from ...tasks.sessions.sweep import sweep
+from ..building.connection import redis_url_in_use
 from ..building.runtime import build_runtime, load_registry
 from ..client import Client
 from ..embedded import EmbeddedServer
@@ -78,7 +79,9 @@ class LocalClient(Client):
             dispatch = ThreadDispatch(threads=threads)
             super().__init__(chosen, graph=dispatch)
             stack.callback(super().close)
-            runtime = build_runtime(None, chosen, redis_url=url, agents=lambda: registry, graph=dispatch)
+            runtime = build_runtime(
+                None, chosen, redis_url=redis_url_in_use(chosen), agents=lambda: registry, graph=dispatch
+            )
             dispatch.bind(runtime)
             stack.callback(dispatch.close)
             stack.callback(runtime.agents.runner.close)

@@ -20,7 +20,7 @@ from redis.asyncio import Redis
 
 from ...client.building.broker import broker_url_in_use
 from ...client.building.connection import redis_url_in_use
-from ...config.celery import QUEUE, to_celery_url
+from ...config.celery import to_celery_url
 from ...config.field_types import is_redis
 from ...config.settings import load_settings
 from ...state.presence import SILENT_MS, parse_entries
@@ -57,9 +57,11 @@ class RedisQueues:
         url: The broker's URL.
         state_url: URL of the Redis in which workers announce themselves.
         consumers: Number of workers by the name of the queue that they consume.
+        common: Name of the queue of which workers announce taken messages.
     """
 
-    def __init__(self, url: str, state_url: str, consumers: Mapping[str, int]) -> None:
+    def __init__(self, url: str, state_url: str, consumers: Mapping[str, int], *, common: str) -> None:
+        self._common = common
         self._url = url
         self._state_url = state_url
         self._consumers = consumers
@@ -78,7 +80,7 @@ class RedisQueues:
         queue_lengths = []
         for index, name in enumerate(wanted):
             ready = sum(lengths[index * len(_SUFFIXES) : (index + 1) * len(_SUFFIXES)])
-            of_queue = taken if name == QUEUE else 0
+            of_queue = taken if name == self._common else 0
             queue_lengths.append(
                 QueueLength(
                     name=name,
@@ -144,7 +146,7 @@ class _OwnBroker:
         url = broker_url_in_use(settings)
         if self.capp.conf.broker_url == to_celery_url(url):
             if is_redis(url):
-                return RedisQueues(url, redis_url_in_use(settings), self._consumers())
+                return RedisQueues(url, redis_url_in_use(settings), self._consumers(), common=settings.queue)
             if self.application.transport == "amqp" and not self.application.options.broker_api:
                 return AmqpQueues(self.capp)
         stock: Queues = super().get_broker()  # type: ignore[misc] # of Flower's handler

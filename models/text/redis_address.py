@@ -4,7 +4,8 @@
     redis+cluster://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]
     redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]/MASTER[/DB]
 
-Each with `rediss` for `redis` with TLS, and options after a `?`.
+Each with `rediss` for `redis` with TLS, and options after a `?`. The option `key_prefix` is the setting of that name:
+`with_key_prefix` adds it to the configured URL.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 
 class RedisKind(StrEnum):
@@ -67,6 +68,7 @@ class RedisAddress:
         Raises:
             ValueError: The URL breaks a rule; the error names the rule.
         """
+        url, _ = split_key_prefix(url)
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:
             raise ValueError(f"must start with one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")
@@ -121,6 +123,28 @@ def _master(path: list[str]) -> str:
     return unquote(path[0])
 
 
+_KEY_PREFIX = "key_prefix="
+
+
+def with_key_prefix(url: str, prefix: str) -> str:
+    """Return the URL with the prefix of all keys as an option; unchanged with an empty prefix."""
+    if not prefix:
+        return url
+    plain, _ = split_key_prefix(url)
+    return f"{plain}{'&' if '?' in plain else '?'}{_KEY_PREFIX}{quote(prefix, safe='')}"
+
+
+def split_key_prefix(url: str) -> tuple[str, str]:
+    """Return the URL without the prefix of all keys, and the prefix."""
+    base, _, query = url.partition("?")
+    if _KEY_PREFIX not in query:
+        return url, ""
+    options = query.split("&")
+    kept = "&".join(option for option in options if not option.startswith(_KEY_PREFIX))
+    prefix = next((option for option in options if option.startswith(_KEY_PREFIX)), "")
+    return f"{base}?{kept}" if kept else base, unquote(prefix.removeprefix(_KEY_PREFIX))
+
+
 @dataclass(frozen=True, slots=True)
 class ServerSource:
     """Source of a URL."""
@@ -144,6 +168,7 @@ _ARGUMENT = ServerSource("an argument", "the URL", "start it, or pass the URL of
 
 def record_source(url: str, source: ServerSource | None) -> None:
     """Record the source of a URL; None: an argument."""
+    url, _ = split_key_prefix(url)
     _sources.pop(url, None)
     if source is not None:
         _sources[url] = source
@@ -151,4 +176,4 @@ def record_source(url: str, source: ServerSource | None) -> None:
 
 def source_of(url: str) -> ServerSource:
     """Return the recorded source of a URL, else that of an argument."""
-    return _sources.get(url, _ARGUMENT)
+    return _sources.get(split_key_prefix(url)[0], _ARGUMENT)

@@ -8,6 +8,7 @@ from typing import Any
 
 from redis import Redis
 from redis.asyncio.cluster import ClusterNode as AsyncClusterNode
+from redis.asyncio.cluster import ClusterPipeline as AsyncClusterPipeline
 from redis.asyncio.cluster import RedisCluster as AsyncRedisCluster
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, ClusterPipeline, RedisCluster
@@ -15,9 +16,16 @@ from redis.connection import parse_url
 from redis.retry import Retry
 
 from ...models.errors import ClientClosed
-from ...models.text.redis_address import RedisAddress
+from ...models.text.redis_address import RedisAddress, split_key_prefix
 from ...patches.redis_connections import PACKER, InterruptiblePool
 from .connection_errors import LOST_CLUSTER_ERRORS, AsyncConnectionRetry, ConnectionRetry, convert_error
+from .key_prefix import (
+    AsyncPrefixedCommands,
+    AsyncPrefixedPipeline,
+    PrefixedCommands,
+    PrefixedPipeline,
+    PrefixedSlots,
+)
 
 _HEALTH_CHECK_S = 30
 
@@ -29,7 +37,7 @@ class _Pool(InterruptiblePool):
         super().__init__(command_packer=PACKER, health_check_interval=_HEALTH_CHECK_S, **options)
 
 
-class _Pipeline(ClusterPipeline):
+class _Pipeline(PrefixedPipeline, ClusterPipeline):
     url: str
 
     def execute(self, raise_on_error: bool = True) -> list[Any]:
@@ -40,11 +48,11 @@ class _Pipeline(ClusterPipeline):
             raise convert_error(error, self.url) from error
 
 
-class _Cluster(RedisCluster):
+class _Cluster(PrefixedSlots, PrefixedCommands, RedisCluster):
     """A connected client."""
 
     def __init__(self, *, shown_url: str, retry: ConnectionRetry, **options: Any) -> None:
-        self.url = shown_url
+        self.url, self.key_prefix = shown_url, split_key_prefix(shown_url)[1]
         # Replaces redis-py's own retries, which do not pause between attempts.
         self._retry = retry
         super().__init__(retry=Retry(NoBackoff(), 0), **options)
@@ -81,7 +89,7 @@ class _Cluster(RedisCluster):
             lock=self._lock,
             transaction=transaction,
         )
-        made.url = self.url
+        made.url, made.key_prefix = self.url, self.key_prefix
         return made
 
 
@@ -156,13 +164,17 @@ def _node(address: tuple[str, int]) -> ClusterNode:
     return ClusterNode(*address)  # type: ignore[no-untyped-call]
 
 
-class AsyncClusterClient(AsyncRedisCluster):
+class _AsyncPipeline(AsyncPrefixedPipeline, AsyncClusterPipeline):
+    """A pipeline with the prefix of its client."""
+
+
+class AsyncClusterClient(PrefixedSlots, AsyncPrefixedCommands, AsyncRedisCluster):
     """The same for asyncio."""
 
     url: str
 
     def __init__(self, address: RedisAddress, url: str, *, retries: int, options: dict[str, Any]) -> None:
-        self.url = url
+        self.url, self.key_prefix = url, split_key_prefix(url)[1]
         given = parse_url(address.plain)  # type: ignore[no-untyped-call]
         kept = {
             name: value for name, value in given.items() if name not in ("host", "port", "connection_class")
@@ -177,6 +189,12 @@ class AsyncClusterClient(AsyncRedisCluster):
     async def exists(self, *names: Any) -> Any:
         """As in RedisCluster, which does not use `execute_command` for it; the names share a slot."""
         return await self.execute_command("EXISTS", *names)
+
+    def pipeline(self, transaction: Any = None, _shard_hint: Any = None) -> AsyncClusterPipeline:
+        """As in RedisCluster."""
+        made = _AsyncPipeline(self, transaction)
+        made.key_prefix = self.key_prefix
+        return made
 
     async def _determine_slot(self, command: str, *args: Any) -> int:
         if command == "XREAD":

@@ -5,19 +5,27 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from redis import ConnectionPool, Redis
 from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio.client import Pipeline as AsyncPipeline
 from redis.client import Pipeline
 from redis.exceptions import MovedError, RedisError, ResponseError
 
 from ...models.errors import ClientClosed, RedisUnavailable, SymposiaError, UnsuitableRedis
-from ...models.text.redis_address import RedisAddress, RedisKind
+from ...models.text.redis_address import RedisAddress, RedisKind, split_key_prefix
 from ...patches.redis_connections import PACKER, async_master_client, master_client
 from .cluster import AsyncClusterClient, ClusterClient
 from .connection_errors import LOST_CONNECTION_ERRORS, AsyncConnectionRetry, ConnectionRetry, convert_error
+from .key_prefix import (
+    AsyncPrefixedCommands,
+    AsyncPrefixedPipeline,
+    PrefixedCommands,
+    PrefixedPipeline,
+    add_prefix,
+)
 
 #: A blocking read must end well before this socket timeout.
 SOCKET_TIMEOUT_S = 10.0
@@ -32,7 +40,7 @@ MAX_CONNECTIONS = 10_000
 _USELESS = (*LOST_CONNECTION_ERRORS, MovedError)
 
 
-class _Client(Redis):
+class _Client(PrefixedCommands, Redis):
     """A client that raises RedisUnavailable for lost connections and keeps one connection per thread for scripts.
 
     Taking a connection from the pool costs as much as the call itself. After `close` each command raises
@@ -55,7 +63,7 @@ class _Client(Redis):
         """As in Redis."""
         self._check_open()
         try:
-            return super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+            return super().execute_command(*args, **options)
         except _USELESS as error:
             raise self._convert_error(error) from error
 
@@ -66,7 +74,8 @@ class _Client(Redis):
             lane = getattr(self._lanes, "lane", None)
             if lane is None or lane.pid != os.getpid():
                 lane = self._lanes.lane = _ThreadConnection(self.connection_pool)
-            return lane.ask("EVALSHA", sha, numkeys, *keys_and_args)
+            command: Sequence[Any] = ("EVALSHA", sha, numkeys, *keys_and_args)
+            return lane.ask(*(add_prefix(self.key_prefix, command) if self.key_prefix else command))
         except _USELESS as error:
             raise self._convert_error(error) from error
 
@@ -74,7 +83,7 @@ class _Client(Redis):
         """As in Redis."""
         self._check_open()
         made = _Pipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
-        made.url = self.url
+        made.url, made.key_prefix = self.url, self.key_prefix
         return made
 
     def close(self) -> None:
@@ -104,14 +113,16 @@ class _LaterClient(_Client):
         if self.find is not None:
             client = self.find()
             client.auto_close_connection_pool = False  # the pool belongs to this client now
-            self.connection_pool, self.url, self.find = (
+            ready = cast("_Client", client)
+            self.connection_pool, self.url, self.key_prefix = (
                 client.connection_pool,
-                cast("_Client", client).url,
-                None,
+                ready.url,
+                ready.key_prefix,
             )
+            self.find = None
 
 
-class _Pipeline(Pipeline):
+class _Pipeline(PrefixedPipeline, Pipeline):
     """A pipeline that raises the same errors."""
 
     url: str
@@ -165,7 +176,7 @@ class _ThreadConnection:
         return connection.retry.call_with_retry(ask, lambda _error: None)
 
 
-class _AsyncClient(AsyncRedis):
+class _AsyncClient(AsyncPrefixedCommands, AsyncRedis):
     """The same for asyncio."""
 
     url: str
@@ -173,15 +184,25 @@ class _AsyncClient(AsyncRedis):
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         """As in Redis."""
         try:
-            return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+            return await super().execute_command(*args, **options)
         except _USELESS as error:
             raise convert_error(error, self.url) from error
+
+    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> AsyncPipeline:
+        """As in Redis."""
+        made = _AsyncPipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
+        made.key_prefix = self.key_prefix
+        return made
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
         """As in Redis, with the connections to Sentinels."""
         await super().aclose(close_connection_pool)
         if (sentinels := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
             await sentinels.aclose()
+
+
+class _AsyncPipeline(AsyncPrefixedPipeline, AsyncPipeline):
+    """A pipeline with the prefix of its client."""
 
 
 def _options(timeout_s: float) -> dict[str, Any]:
@@ -214,8 +235,8 @@ def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEO
     if address.kind is RedisKind.SENTINEL:
         client = master_client(address, _Client, options)
     else:
-        client = cast("_Client", _Client.from_url(url, **options))
-    client.url = url
+        client = cast("_Client", _Client.from_url(address.plain, **options))
+    client.url, client.key_prefix = url, split_key_prefix(url)[1]
     return client
 
 
@@ -238,8 +259,8 @@ def aconnect(url: str) -> AsyncRedis:
     if address.kind is RedisKind.SENTINEL:
         client = async_master_client(address, _AsyncClient, options)
     else:
-        client = cast("_AsyncClient", _AsyncClient.from_url(url, **options))
-    client.url = url
+        client = cast("_AsyncClient", _AsyncClient.from_url(address.plain, **options))
+    client.url, client.key_prefix = url, split_key_prefix(url)[1]
     return client
 
 

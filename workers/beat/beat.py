@@ -26,6 +26,7 @@ from ...config.settings import load_settings
 from ...models.extras import Needed
 from ...models.text.ids import moment_from_ms
 from ...models.text.redact import without_password
+from ...models.text.redis_address import split_key_prefix
 from ...schedules.recurrence import Recurrence
 from ...schedules.schedules import Schedules
 from ...schedules.store import ScheduleStore, send_schedule_task
@@ -127,15 +128,17 @@ class SchedulesInRedis(RedBeatScheduler):  # type: ignore[misc]  # RedBeat has n
         url = redis_url_in_use(settings)
         client = connect(url)
         app.symposia_schedules = ScheduleStore(client)  # type: ignore[attr-defined]
-        app.redbeat_redis = client  # type: ignore[attr-defined]  # where RedBeat looks for its connection
+        # RedBeat reads keys of schedules from a sorted set, with their prefix. So its client adds none.
+        plain_url, prefix = split_key_prefix(url)
+        app.redbeat_redis = connect(plain_url)  # type: ignore[attr-defined]  # where RedBeat looks for its connection
         # No lock between beats. The other settings prevent that RedBeat reads those of the broker; they are
         # only shown.
         app.conf.update(
             redbeat_lock_key=None, redbeat_redis_url=without_password(url), redbeat_redis_options={}
         )
         ensure_conf(app)
-        app.redbeat_conf.key_prefix = f"{SCHEDULES}schedule:"  # type: ignore[attr-defined]
-        app.redbeat_conf.schedule_key = SCHEDULES_BEAT  # type: ignore[attr-defined]
+        app.redbeat_conf.key_prefix = f"{prefix}{SCHEDULES}schedule:"  # type: ignore[attr-defined]
+        app.redbeat_conf.schedule_key = f"{prefix}{SCHEDULES_BEAT}"  # type: ignore[attr-defined]
         #: Schedules of the file; read here, so that a wrong file is reported at the start.
         self._wanted = load_schedules_file(settings)
         self._beats = BeatPresence(client)

@@ -67,7 +67,8 @@ class Server:
         values = [worker.name, str(lease_ms), json.dumps(added), json.dumps(removed)]
         try:
             connection = self._socket or self._connect()
-            command = ["EVAL", self._script, str(len(worker.keys)), *worker.keys, *values]
+            keys = [self._known["key_prefix"] + key for key in worker.keys]
+            command = ["EVAL", self._script, str(len(worker.keys)), *keys, *values]
             return bool(self._ask(connection, command) == [b"known"])
         except BaseException:
             self.close()

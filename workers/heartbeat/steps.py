@@ -17,7 +17,7 @@ from redis import Redis
 from redis.connection import SSLConnection, parse_url
 
 from ...client.building.runtime import per_process
-from ...models.text.redis_address import RedisAddress, RedisKind
+from ...models.text.redis_address import RedisAddress, RedisKind, split_key_prefix
 from ...state.redis.connection_errors import LOST_CLUSTER_ERRORS, convert_error
 from ...state.worker_leases import LEASE_MS, lease_keys, report_script
 from ...tasks.runtime.runtime import install_held_sessions, runtime_of
@@ -94,6 +94,7 @@ def describe_server(client: Redis) -> JsonValue:
         "address": [host, port],
         "tls": _tls_options(options) if address.is_tls else None,
         "greeting": _greeting(options),
+        "key_prefix": split_key_prefix(url)[1],
         "script": report_script(),
         "lease_ms": LEASE_MS,
     }

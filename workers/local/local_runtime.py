@@ -21,7 +21,7 @@ from pydantic import SecretStr
 from ...agents.registry.registry import Registry
 from ...client import Client, installation_of
 from ...client.building.broker import broker_url_in_use, check_broker
-from ...client.building.connection import ServerRecord, find_embedded_server, server_folder
+from ...client.building.connection import ServerRecord, find_embedded_server, redis_url_in_use, server_folder
 from ...client.embedded import EmbeddedServer, open_private, reap_detached, try_lock
 from ...config.settings import METRICS_PORT, Settings, child_environment
 from ...models.errors import EmbeddedServerError
@@ -242,7 +242,7 @@ def start_local_runtime(
         yield LocalRuntime(
             client,
             stack.enter_context(supervisor),
-            redis_url=url,
+            redis_url=redis_url_in_use(settings),
             hire=hire,
             say=say,
             shutdown_flag=interrupts.shutdown_flag,

@@ -23,6 +23,7 @@ from ...models.errors import SymposiaError
 from ...patches.celery_consumer import BAD_CONFIGURATION
 from ...patches.control_messages import PREFORK, RESIZABLE, pool_name
 from ...state.redis.formats import FORMATS
+from ...tasks.runtime.queues import queue_name
 from ...tasks.runtime.runtime import runtime_of
 
 log = logging.getLogger(__name__)
@@ -105,7 +106,7 @@ class AgentsQueueStep(bootsteps.StartStopStep):
         runtime = runtime_of(app)
         agents = [name for name in runtime.agents.registry.names() if runtime.agents.registry.can_run(name)]
         digest = sha256(json.dumps([agents, FORMATS["session"]]).encode()).hexdigest()[:12]
-        name = f"{app.conf.task_default_queue}.agents.{digest}"
+        name = f"{queue_name(app)}.agents.{digest}"
         is_quorum = app.conf.task_default_queue_type == "quorum"
         arguments = {"x-queue-type": "quorum"} if is_quorum else None
         queue = Queue(name, routing_key=name, expires=_EXPIRES_S, queue_arguments=arguments)

@@ -21,6 +21,7 @@ from ...reviews.panels import load_panels
 from ...state.presence import WorkerPresence, WorkerRoute
 from ...state.redis.formats import FORMATS
 from ...state.sessions.index import SENT_MS
+from ...tasks.runtime.queues import queue_name
 from ...tasks.runtime.runtime import Runtime, runtime_of
 from ...tasks.sessions.sweep import always_free, sweep
 from ...tasks.turns.admission import wake_awaiting_sessions
@@ -204,6 +205,6 @@ class SentTimeStep(bootsteps.StartStopStep):
     @staticmethod
     def _note(request: Any) -> None:
         # A queue of handed-on turns may be ahead of the common one, whose messages would count as lost.
-        if request.delivery_info["routing_key"] != request.app.conf.task_default_queue:
+        if request.delivery_info["routing_key"] != queue_name(request.app):
             return
         runtime_of(request.app).stores.queue_progress.record_taken(request.request_dict.get(SENT_MS))
