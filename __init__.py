@@ -29,6 +29,7 @@ Public names:
     evaluations    EvaluationResult, EvaluatedRun, EvaluationProgress, VariantSummary
     reviews        ReviewJob, AsyncReviewJob
     replays        ReplayResult, SessionComparison
+    Celery         install
     errors         symposia.errors; here, too: AgentError, InvalidInput, ResultTimeout, SessionFailed, SessionNotFound,
                    SymposiaError
 
@@ -80,6 +81,7 @@ _NAMES = {
     "replay.comparing": "SessionComparison",
     "replay.replay": "ReplayResult",
     "reviews.job": "ReviewJob",
+    "workers.install": "install",
     "workspace.task_managers": "register_task_manager",
     "workspace.values.conversation": "Conversation ConversationMessage ConversationSummary",
     "workspace.values.task": "Task TaskStatus Verdict",

@@ -125,6 +125,7 @@ from .models.turns.waiting import (
 from .replay.comparing import SessionComparison as SessionComparison
 from .replay.replay import ReplayResult as ReplayResult
 from .reviews.job import ReviewJob as ReviewJob
+from .workers.install import install as install
 from .workspace.task_managers import register_task_manager as register_task_manager
 from .workspace.values.conversation import (
     Conversation as Conversation,

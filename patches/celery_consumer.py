@@ -48,6 +48,7 @@ from kombu import Connection
 from ..models.errors import UnsuitableQueue
 from .broker_messages import RefusedMessage, check_task, is_broker_lost, refuse_compressed
 from .celery_events import GatheringConsumer
+from .kombu_transport import OneClientMessages
 
 _CANCEL_ATTRIBUTE = "symposia_cancel_turns"
 
@@ -82,9 +83,14 @@ def _do_nothing() -> None:
 
 log = logging.getLogger(__name__)
 
+_OUR_TASKS = "symposia."
+
 
 class RejectingConsumer(Consumer):
-    """Celery's consumer, which rejects every message that is not a task, and only those."""
+    """Celery's consumer, which rejects every message that is not a task, and only those.
+
+    In an app of others, only messages of our tasks are checked: its own are its own business.
+    """
 
     connection_errors: tuple[type[Exception], ...]
     channel_errors: tuple[type[Exception], ...]
@@ -92,11 +98,15 @@ class RejectingConsumer(Consumer):
 
     def create_task_handler(self, *options: Any) -> Callable[..., Any]:
         """As in Consumer."""
-        refuse_compressed()
+        is_own = isinstance(self.app.amqp, OneClientMessages)
+        if is_own:
+            refuse_compressed()
         receive = super().create_task_handler(*options)
         broker_errors = (*self.connection_errors, *self.channel_errors)
 
         def received(message: Any) -> object:
+            if not is_own and not str(message.headers.get("task")).startswith(_OUR_TASKS):
+                return receive(message)
             try:
                 check_task(message)
             except RefusedMessage as error:

@@ -98,9 +98,11 @@ class SentEventsStep(bootsteps.StartStopStep):
 
     def start(self, consumer: Any) -> None:
         """As in StartStopStep."""
-        consumer.event_dispatcher.buffer_limit = GATHER_LIMIT
-        consumer.app.amqp.sent_events.attach_dispatcher(consumer.event_dispatcher)
+        if (sent_events := getattr(consumer.app.amqp, "sent_events", None)) is not None:  # not in another app
+            consumer.event_dispatcher.buffer_limit = GATHER_LIMIT
+            sent_events.attach_dispatcher(consumer.event_dispatcher)
 
     def stop(self, consumer: Any) -> None:
         """As in StartStopStep."""
-        consumer.app.amqp.sent_events.detach_dispatcher()
+        if (sent_events := getattr(consumer.app.amqp, "sent_events", None)) is not None:
+            sent_events.detach_dispatcher()

@@ -28,7 +28,7 @@ _EXPECTED = (NewerFormat,)
 _NO_ARCHIVE = "archive unavailable, will retry"
 
 
-@shared_task(name=REVIEW_TASK, bind=True, ignore_result=True, throws=_EXPECTED)
+@shared_task(name=REVIEW_TASK, bind=True, ignore_result=True, acks_late=True, reject_on_worker_lost=True, throws=_EXPECTED)
 def review_task(self: Task[..., str], *, batch: str) -> str:
     """Advance a batch; return a short text for monitors.
 
@@ -42,7 +42,7 @@ def review_task(self: Task[..., str], *, batch: str) -> str:
     return f"advanced review {batch}"
 
 
-@shared_task(name=REVIEW_ITEM_TASK, bind=True, ignore_result=True, throws=_EXPECTED)
+@shared_task(name=REVIEW_ITEM_TASK, bind=True, ignore_result=True, acks_late=True, reject_on_worker_lost=True, throws=_EXPECTED)
 def review_item_task(self: Task[..., str], *, batch: str, item: int) -> str:
     """Advance one item of a batch; return a short text for monitors."""
     try:
@@ -66,7 +66,7 @@ def deliverer_of(app: Celery) -> Deliverer:
     return provider()
 
 
-@shared_task(name=DELIVER, bind=True, ignore_result=True)
+@shared_task(name=DELIVER, bind=True, ignore_result=True, acks_late=True, reject_on_worker_lost=True)
 def deliver_task(self: Task[..., str], *, delivery: str) -> str:
     """Run one delivery; return a short text for monitors.
 
@@ -99,6 +99,7 @@ def send_due_deliveries(app: Celery) -> int:
             kwargsrepr=f"run={job.run} to={job.to}",
             add_to_parent=False,
             ignore_result=True,
+            serializer="json",
         )
 
     return sweep_deliveries(deliverer_of(app).index, send)

@@ -266,4 +266,5 @@ def send_schedule_task(find_app: Callable[[], Celery], schedule: str) -> None:
         kwargsrepr=f"schedule={schedule}",
         add_to_parent=False,
         ignore_result=True,
+        serializer="json",
     )

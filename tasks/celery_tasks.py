@@ -52,7 +52,9 @@ class TurnRetried(Retry):
         return f"{type(self).__name__}({self.message!r})"
 
 
-@shared_task(name=TURN, bind=True, ignore_result=True, throws=_EXPECTED)
+@shared_task(
+    name=TURN, bind=True, ignore_result=True, acks_late=True, reject_on_worker_lost=True, throws=_EXPECTED
+)
 def turn_task(
     self: Task[..., str], *, session: str, turn: int, participant: str, mode: str, scope: str
 ) -> str:
@@ -97,7 +99,9 @@ def turn_task(
     return end.text
 
 
-@shared_task(name=ADVANCE, bind=True, ignore_result=True, throws=_EXPECTED)
+@shared_task(
+    name=ADVANCE, bind=True, ignore_result=True, acks_late=True, reject_on_worker_lost=True, throws=_EXPECTED
+)
 def advance_task(self: Task[..., str], *, session: str) -> str:
     """Plan a session's next step unless it is planned; return a short summary."""
     runtime = runtime_of(self.app)

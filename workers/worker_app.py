@@ -6,7 +6,8 @@ This module does not read the settings; `app.py` does.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from celery import Celery
@@ -16,6 +17,7 @@ from ..client.building.connection import redis_url_in_use
 from ..client.building.runtime import build_runtime, per_process, registry_source, with_current_agents
 from ..client.building.schedules import build_schedule_runner
 from ..config.settings import Settings
+from ..models.errors import SymposiaError
 from ..patches.celery_consumer import install_cancel_turns
 from ..patches.celery_events import SentEventsStep
 from ..patches.celery_tracebacks import omit_ignored_tracebacks
@@ -26,22 +28,32 @@ from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .heartbeat.steps import HeartbeatStep, LostWorkersStep
 from .steps.background_loops import ArchiveStep, DeliveryStep, NotesStep, ReviewStep, ScheduleStep, TaskStep
 from .steps.monitoring import HealthStep, MetricsStep, write_counts
-from .steps.startup import AgentsQueueStep, OptionsStep, RuntimeStep
+from .steps.startup import AgentsQueueStep, OptionsStep, RuntimeStep, end_worker
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
+
+
+#: Modules of our Celery tasks.
+TASK_MODULES = (
+    "symposia.tasks.celery_tasks",
+    "symposia.schedules.celery_tasks",
+    "symposia.reviews.celery_tasks",
+)
 
 
 def create_worker_app(settings: Settings) -> Celery:
     """Return an app that runs Celery tasks, with their modules and the bootsteps of a worker."""
     app = create_app(settings)
-    app.conf.include = [
-        "symposia.tasks.celery_tasks",
-        "symposia.schedules.celery_tasks",
-        "symposia.reviews.celery_tasks",
-    ]
-    app.symposia_settings = settings  # type: ignore[attr-defined]  # the bootsteps read it
-    app.conf.symposia_agents_queue = ""
+    app.conf.include = [*TASK_MODULES]
     app.conf.worker_consumer = "symposia.patches.celery_consumer:ReconnectingConsumer"
+    prepare_worker(app)
+    return app
+
+
+def prepare_worker(app: Celery) -> None:
+    """Add our bootsteps and services to the workers of an app, whose settings are known."""
+    settings: Settings = app.symposia_settings  # type: ignore[attr-defined]
+    app.symposia_agents_queue = ""  # type: ignore[attr-defined]
     install_cancel_turns(app, partial(_cancel_turns, app))
     install_kept_task_sender(app, lambda bundles: runtime_of(app).graph.send_kept(bundles))  # noqa: PLW0108
     omit_ignored_tracebacks()
@@ -83,7 +95,15 @@ def create_worker_app(settings: Settings) -> Celery:
     install_schedule_runner(
         app, per_process(lambda: build_schedule_runner(app, settings, redis_url=redis_url_in_use(settings)))
     )
-    return app
+
+
+@contextmanager
+def end_misconfigured() -> Iterator[None]:
+    """End the process with one line for a wrong configuration."""
+    try:
+        yield
+    except SymposiaError as error:
+        end_worker(error)
 
 
 def _cancel_turns(app: Celery) -> None:

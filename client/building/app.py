@@ -29,6 +29,7 @@ from ...reviews.values.runs import ReviewRun
 from ...state.redis.connect import connect
 from .broker import broker_url_in_use
 from .connection import open_archive, redis_url_in_use
+from .installed import install_settings
 from .reviews import build_review_context
 from .runtime import per_process
 from .sessions import Sessions
@@ -108,6 +109,14 @@ def create_app(settings: Settings, *, messages: str = _MESSAGES) -> Celery:
     app.clock = BoundedClock()  # type: ignore[attr-defined]
     read_headers_safely()
     app.config_from_object(celery_settings(settings, broker_url=broker_url_in_use(settings)))
+    app.symposia_settings = settings  # type: ignore[attr-defined]  # the bootsteps of workers read it
+    install_settings(app, lambda: settings)
+    install_reviews(app, settings)
+    return app
+
+
+def install_reviews(app: Celery, settings: Settings) -> None:
+    """Set the services with which the tasks of an app run reviews and deliver reports. They connect lazily."""
     install_review_context(
         app,
         per_process(
@@ -119,4 +128,3 @@ def create_app(settings: Settings, *, messages: str = _MESSAGES) -> Celery:
     install_deliverer(
         app, per_process(lambda: build_deliverer(app, settings, redis_url=redis_url_in_use(settings)))
     )
-    return app

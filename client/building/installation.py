@@ -125,7 +125,12 @@ class BaseClient:
         if settings is not None and redis_url is not None:
             raise InvalidInput("redis_url", redis_url, "must not be set together with `settings`")
         chosen = {} if redis_url is None else {"redis_url": redis_url}
-        self.settings = settings or load_settings(**chosen)
+        if app is not None and settings is None and redis_url is None:
+            from .installed import settings_of_app
+
+            self.settings = settings_of_app(app)
+        else:
+            self.settings = settings or load_settings(**chosen)
         self._installation = Installation(self.settings, app, worker_grace_s=worker_grace_s, graph=graph)
         self._is_closed = False
 

@@ -80,7 +80,13 @@ class ReviewQueue:
 
 
 def _options(shown: str) -> dict[str, Any]:
-    return {"argsrepr": "", "kwargsrepr": shown, "add_to_parent": False, "ignore_result": True}
+    return {
+        "argsrepr": "",
+        "kwargsrepr": shown,
+        "add_to_parent": False,
+        "ignore_result": True,
+        "serializer": "json",
+    }
 
 
 #: Callback for each ended run, called before other processes see the end; called again if it raised.

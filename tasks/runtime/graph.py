@@ -21,6 +21,7 @@ from ...state.sessions.index import SENT_MS
 from ...state.sessions.records import SessionState
 from ...state.sessions.turn_records import TaskInfo, TurnRecord
 from ...state.worker_routes import WorkerRoutes
+from .queues import TURN, turn_route
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from ...patches.kept_tasks import KeptTask
 
 
-TURN = "symposia.turn"
 ADVANCE = "symposia.advance"
 #: Header of a message that a worker has handed on to another one, which does not hand it on again.
 HANDED_ON = "symposia_handed_on"
@@ -90,14 +90,16 @@ class TurnCall:
         return f"session={self.session} mode={self.mode} turn={self.turn} participant={self.participant}"
 
 
-def _address(queue: str) -> dict[str, Any]:
-    """Return the options that send a message to a queue; empty: the default one.
+def _address(app: Celery, queue: str) -> dict[str, Any]:
+    """Return the options that send a message to a queue; '': the common one.
 
-    The queue is not declared: it exists while its workers run.
+    A queue of some workers is not declared: it exists while they run.
     """
     from kombu import Exchange, Queue
 
-    return {"queue": Queue(queue, Exchange(""), routing_key=queue), "declare": []} if queue else {}
+    if not queue:
+        return turn_route(app)
+    return {"queue": Queue(queue, Exchange(""), routing_key=queue), "declare": []}
 
 
 class TaskGraph:
@@ -217,7 +219,9 @@ class TaskGraph:
                 )
                 own = {name: task.headers[name] for name in (SENT_MS, HANDED_ON) if name in task.headers}
                 headers = {**own, **bundle_headers(others)}
-                amqp.send_task_message(producer, TURN, message, headers=headers, **_address(queue))
+                amqp.send_task_message(
+                    producer, TURN, message, headers=headers, serializer="json", **_address(self._app, queue)
+                )
 
     def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
         """Send the Celery task that plans the next step.
@@ -244,7 +248,8 @@ class TaskGraph:
                 kwargsrepr=shown,
                 add_to_parent=False,
                 ignore_result=True,
-                **_address(queue),
+                serializer="json",
+                **_address(self._app, queue),
             )
 
     def report(self, parked_by: TaskInfo, event: str, **fields: str) -> None:
@@ -260,8 +265,9 @@ class TaskGraph:
         if self._is_broker_down or not parked_by.worker or not self._app.conf.worker_send_task_events:
             return
         # In the name of the worker that ran the Celery task: monitors list every sender as a worker.
-        sent_events = self._app.amqp.sent_events  # type: ignore[attr-defined]  # `OneClientMessages`
-        if sent_events.send_as_worker(parked_by.worker, event, {"uuid": parked_by.id, **fields}):
+        sent_events = getattr(self._app.amqp, "sent_events", None)  # of `OneClientMessages`
+        named = {"uuid": parked_by.id, **fields}
+        if sent_events is not None and sent_events.send_as_worker(parked_by.worker, event, named):
             return
         dispatcher = self._app.events.Dispatcher(hostname=parked_by.worker, enabled=False)
         try:
@@ -271,7 +277,7 @@ class TaskGraph:
             ):
                 dispatcher.publish(
                     event,
-                    {"uuid": parked_by.id, **fields},
+                    named,
                     producer,
                     retry=True,
                     retry_policy=_ONE_RETRY,

@@ -21,6 +21,7 @@ from kombu import Exchange, Queue
 
 from ...models.errors import SymposiaError
 from ...patches.celery_consumer import BAD_CONFIGURATION
+from ...patches.kombu_transport import OneClientMessages
 from ...patches.control_messages import PREFORK, RESIZABLE, pool_name
 from ...state.redis.formats import FORMATS
 from ...tasks.runtime.queues import queue_name
@@ -64,11 +65,16 @@ _OF_PROCESSES = {
 }
 
 
-def find_refusals(worker: Any, options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each option that this worker does not support."""
+def find_refusals(worker: Any, options: Mapping[str, Any], *, is_own: bool = True) -> Iterator[str]:
+    """Yield a line for each option that this worker does not support.
+
+    `is_own`: whether the app is ours; the options of others may have a meaning for their own tasks.
+    """
     pool = pool_name(worker.pool_cls)
     if options.get("autoscale") and pool not in RESIZABLE:
         yield f"--autoscale does not work with the pool {pool}, whose size is fixed: use --concurrency"
+    if not is_own:
+        return
     if pool != PREFORK:
         for name, instead in _OF_PROCESSES.items():
             if getattr(worker, name):
@@ -87,7 +93,8 @@ class OptionsStep(bootsteps.Step):
     """Bootstep that ends a worker with wrong options before it connects."""
 
     def __init__(self, worker: Any, **options: Any) -> None:
-        for reason in find_refusals(worker, options):
+        is_own = isinstance(worker.app.amqp, OneClientMessages)
+        for reason in find_refusals(worker, options, is_own=is_own):
             end_worker(reason)
 
 
@@ -107,10 +114,10 @@ class AgentsQueueStep(bootsteps.StartStopStep):
         agents = [name for name in runtime.agents.registry.names() if runtime.agents.registry.can_run(name)]
         digest = sha256(json.dumps([agents, FORMATS["session"]]).encode()).hexdigest()[:12]
         name = f"{queue_name(app)}.agents.{digest}"
-        is_quorum = app.conf.task_default_queue_type == "quorum"
+        is_quorum = (app.amqp.queues[queue_name(app)].queue_arguments or {}).get("x-queue-type") == "quorum"
         arguments = {"x-queue-type": "quorum"} if is_quorum else None
         queue = Queue(name, routing_key=name, expires=_EXPIRES_S, queue_arguments=arguments)
         app.amqp.queues.select_add(queue)
         # Celery sets its own exchange, in which bindings of old names would stay.
         queue.exchange = Exchange("")
-        app.conf.symposia_agents_queue = name
+        app.symposia_agents_queue = name  # type: ignore[attr-defined]

@@ -159,7 +159,7 @@ class SweepStep(LoopStep):
             worker.hostname,
             interval_s=settings.sweep_interval_s,
             places=lambda: worker.pool.num_processes,
-            queue=worker.app.conf.symposia_agents_queue,
+            queue=worker.app.symposia_agents_queue,
             offers=partial(_offers, settings),
             is_free=partial(_is_free, worker),
             on_done=partial(_note_sweep, worker),
