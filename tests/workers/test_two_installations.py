@@ -77,18 +77,18 @@ def has_beaten(installation: ScheduleInstallation) -> bool:
 
 
 def listed_by_flower(installation: ScheduleInstallation, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    for name in ("redis_url", "key_prefix"):
+    for name in {"redis_url", "broker_url", "key_prefix"} & installation.settings.keys():
         monkeypatch.setenv(f"SYMPOSIA_{name.upper()}", str(installation.settings[name]))
 
     async def read() -> set[str]:
         services = await open_services(SimpleNamespace(settings={}))
         try:
-            return {row.id for row in services.sessions.rows()}
+            return {row["id"] for row in services.sessions.rows()}
         finally:
             services.warm_up.cancel()
             await services.hub.stop()
             await services.redis.aclose()
-            await services.client.aclose()
+            await services.client.close()
 
     return asyncio.run(read())
 
@@ -123,7 +123,7 @@ def test_each_installation_sees_only_its_own(pair, urls, monkeypatch):
         assert [it.schedule.name for it in client.schedules.entries()] == [f"{name}.often", f"{name}.review"]
         assert client.memory.rooms("ann") == [f"room of {name}"]
         results = list(run_checks(load_settings(**installation.settings)))
-        workers = [it.text for it in results if it.name == "workers" and it.grade is Grade.GOOD]
+        workers = [it.text for it in results if it.subject == "workers" and it.grade is Grade.GOOD]
         assert len(workers) == 1, results
         assert workers_that_answer(installation) == 1
         shown = listed_by_flower(installation, monkeypatch)
