@@ -90,7 +90,7 @@ class Settings(BaseModel):
             "`.`, `_` and `-`; the same for all workers and clients."
         ),
     )
-    key_prefix: KeyPrefix = Field(
+    key_prefix: Annotated[KeyPrefix, Unset("no prefix")] = Field(
         default="",
         description=(
             "Text before each key in Redis, such as `shop:`, so that "

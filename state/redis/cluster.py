@@ -164,11 +164,11 @@ def _node(address: tuple[str, int]) -> ClusterNode:
     return ClusterNode(*address)  # type: ignore[no-untyped-call]
 
 
-class _AsyncPipeline(AsyncPrefixedPipeline, AsyncClusterPipeline):
+class _AsyncPipeline(AsyncPrefixedPipeline, AsyncClusterPipeline):  # type: ignore[misc]  # of redis-py
     """A pipeline with the prefix of its client."""
 
 
-class AsyncClusterClient(PrefixedSlots, AsyncPrefixedCommands, AsyncRedisCluster):
+class AsyncClusterClient(PrefixedSlots, AsyncPrefixedCommands, AsyncRedisCluster):  # type: ignore[misc]  # of redis-py
     """The same for asyncio."""
 
     url: str
@@ -192,7 +192,7 @@ class AsyncClusterClient(PrefixedSlots, AsyncPrefixedCommands, AsyncRedisCluster
 
     def pipeline(self, transaction: Any = None, _shard_hint: Any = None) -> AsyncClusterPipeline:
         """As in RedisCluster."""
-        made = _AsyncPipeline(self, transaction)
+        made = _AsyncPipeline(self, transaction)  # type: ignore[abstract]  # of redis-py
         made.key_prefix = self.key_prefix
         return made
 

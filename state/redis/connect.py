@@ -176,7 +176,7 @@ class _ThreadConnection:
         return connection.retry.call_with_retry(ask, lambda _error: None)
 
 
-class _AsyncClient(AsyncPrefixedCommands, AsyncRedis):
+class _AsyncClient(AsyncPrefixedCommands, AsyncRedis):  # type: ignore[misc]  # of redis-py
     """The same for asyncio."""
 
     url: str
@@ -201,7 +201,7 @@ class _AsyncClient(AsyncPrefixedCommands, AsyncRedis):
             await sentinels.aclose()
 
 
-class _AsyncPipeline(AsyncPrefixedPipeline, AsyncPipeline):
+class _AsyncPipeline(AsyncPrefixedPipeline, AsyncPipeline):  # type: ignore[misc]  # of redis-py
     """A pipeline with the prefix of its client."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from redis import Redis
 
 from symposia.models.protocol.collab import CollabStatus
+from symposia.models.text.redis_address import with_key_prefix
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import PERMANENT, PREFIX, SCHEDULES, session_key
 
@@ -13,6 +14,12 @@ _ENDED = {CollabStatus.COMPLETED, CollabStatus.CANCELLED}
 
 def wrong_keys(url: str) -> list[str]:
     """Return keys without a time to live that are neither permanent nor of an active session."""
+    with connect(url) as client:
+        prefixes = {key.partition(f"{PREFIX}:")[0] for key in client.scan_iter(f"*{PREFIX}:*")}
+    return [f"{prefix}{key}" for prefix in prefixes for key in _wrong_keys(with_key_prefix(url, prefix))]
+
+
+def _wrong_keys(url: str) -> list[str]:
     with connect(url) as client:
         lasting = [key for key in client.scan_iter(f"{PREFIX}:*") if client.ttl(key) == -1]
         return [key for key in lasting if key not in PERMANENT and not _goes_on(client, key)]

@@ -46,6 +46,8 @@ class ScheduleInstallation:
     folder: Path
     redis_url: str
     broker_url: str | None = None
+    #: Further settings.
+    chosen: dict[str, Any] = field(default_factory=dict)
     stack: ExitStack = field(default_factory=ExitStack)
     _count: int = 0
 
@@ -63,6 +65,7 @@ class ScheduleInstallation:
             "worker_concurrency": 4,
             "review_roots": {"shop": self.folder / "shop"},
             "jobs": {name: self.folder / f"{name}.yaml" for name in ("say", "gated", "missing")},
+            **self.chosen,
         }
 
     @cached_property
