@@ -104,7 +104,11 @@ class AgentsQueueStep(bootsteps.StartStopStep):
         app: Celery = worker.app
         runtime = runtime_of(app)
         agents = [name for name in runtime.agents.registry.names() if runtime.agents.registry.can_run(name)]
-        digest = sha256(json.dumps([agents, FORMATS["session"]]).encode()).hexdigest()[:12]
+        served = runtime.agents.served()
+        parts: list[object] = [agents, FORMATS["session"]]
+        if served.names:  # otherwise the name is that of earlier releases
+            parts += [sorted(served.names), served.takes_common]
+        digest = sha256(json.dumps(parts).encode()).hexdigest()[:12]
         name = f"{app.conf.task_default_queue}.agents.{digest}"
         is_quorum = app.conf.task_default_queue_type == "quorum"
         arguments = {"x-queue-type": "quorum"} if is_quorum else None
