@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from ..models.errors import AgentError
+from ..models.sessions.agent_queues import AgentQueueName
 from ..models.sessions.known_agents import ReaderModel
 from ..models.sessions.limits import SpendingBounds
 from ..models.sessions.options import AgentBinding, Description
@@ -115,6 +116,10 @@ class AgentKind:
         """Return what the agent is for, in one line for other participants; empty: it does not say."""
         return ""
 
+    def agent_queue(self) -> str:
+        """Return the queue of the agent's turns; empty: the common one."""
+        return ""
+
     def check(self, env: KindEnv) -> Iterator[FieldProblem]:
         """Yield problems on this machine, before a turn fails; no model is called."""
         return iter(())
@@ -176,7 +181,13 @@ class GuardedEntry(AgentKind, EntryBase):
     #: What the agent is for, in one line for other participants. Left out if it is empty, so that the identity of an
     #: agent stays the same.
     description: Description = Field(default="", exclude_if=lambda text: not text)
+    #: Queue of the agent's turns: only workers that consume it run them. Never part of the identity of an agent.
+    queue: AgentQueueName | None = Field(default=None, exclude=True)
 
     def introduction(self) -> str:
         """As in AgentKind."""
         return self.description
+
+    def agent_queue(self) -> str:
+        """As in AgentKind."""
+        return self.queue or ""

@@ -17,6 +17,7 @@ from ..models.sessions.submission import Submission
 from ..models.text.ids import derived_id, is_uuid4, new_id
 from ..models.turns.waiting import Pending
 from ..state.presence import all_agents
+from ..state.worker_routes import warn_of_unserved
 from ..tasks.views.session_views import SessionFacts
 from .blocking import check_blocking_wait
 from .reading import Connections, ReadableJob, read_live_facts
@@ -407,6 +408,10 @@ def submit_session(to: Connections, submission: Submission) -> CollabJob:
     if submission.draft:
         return job
     to.watch_workers(f"session {job.id}").record_check(bool(workers))
+    bindings = job.spec.agents.values()
+    warn_of_unserved(
+        workers, [(bound.agent, bound.queue or "") for bound in bindings], what=f"session {job.id}"
+    )
     return job
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from redis import Redis
 
+from ..models.sessions.agent_queues import AgentQueues, ServedQueues
 from ..models.sessions.known_agents import KnownAgents, ReaderModel
 from .redis.keys import BEATS, WORKERS
 from .redis.readers import server_ms
@@ -28,6 +29,41 @@ class WorkerRoute:
     unable: tuple[str, ...] = ()
     #: Newest format of sessions that it reads.
     session_format: int = 1
+    #: Queues of agents that it consumes, and those of its agents.
+    queues: AgentQueues = AgentQueues()  # noqa: RUF009 - frozen
+    #: Agents in `unable`, for workers of earlier releases, that lack only the queue.
+    unserved: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        served = self.queues.served
+        return {
+            "queue": self.queue,
+            "unable": self.unable,
+            "session_format": self.session_format,
+            "unserved": self.unserved,
+            "common_queue": served.common_queue,
+            "served": sorted(served.names),
+            "takes_common": served.takes_common,
+            "agent_queues": dict(self.queues.by_agent),
+        }
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> WorkerRoute:
+        """Return the route in an announcement; what earlier releases leave out has its default."""
+        served = ServedQueues(
+            str(data.get("common_queue", "")),
+            frozenset(map(str, data.get("served", ()))),
+            takes_common=bool(data.get("takes_common", True)),
+        )
+        by_agent = {agent: str(queue) for agent, queue in data.get("agent_queues", {}).items()}
+        return cls(
+            str(data.get("queue", "")),
+            tuple(map(str, data.get("unable", ()))),
+            int(data.get("session_format", 1)),
+            AgentQueues(served, by_agent),
+            tuple(map(str, data.get("unserved", ()))),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +90,11 @@ class WorkerEntry:
     #: What other workers must know to hand it a message.
     route: WorkerRoute = WorkerRoute()
 
-    def can_run(self, agent: str) -> bool:
-        """Return whether the worker can run an agent."""
-        return agent in self.agents and agent not in self.route.unable
+    def can_run(self, agent: str, queue: str = "") -> bool:
+        """Return whether the worker runs turns of an agent; `queue`: that of the participant, empty: it has none."""
+        route = self.route
+        is_able = agent not in route.unable or agent in route.unserved
+        return agent in self.agents and is_able and route.queues.serve(agent, queue)
 
 
 class WorkerPresence:
@@ -108,7 +146,7 @@ class WorkerPresence:
             "idle_ms": idle_ms,
             "taken": taken,
             "process": process,
-            "route": asdict(route or WorkerRoute()),
+            "route": (route or WorkerRoute()).as_json(),
         }
         self._client.hset(WORKERS, name, json.dumps(entry))
         gone = [entry.name for entry in self._entries(now) if entry.age_ms > 10 * SILENT_MS]
@@ -210,16 +248,11 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
             None if data.get(field) is None else int(data[field]) for field in ("idle_ms", "taken")
         )
         programs = {agent: str(identity) for agent, identity in data.get("programs", {}).items()}
-        process, route = str(data.get("process", "")), _route(data.get("route") or {})
+        process, route = str(data.get("process", "")), WorkerRoute.read(data.get("route") or {})
         age_ms = now_ms - int(data["at"])
         return WorkerEntry(name, agents, age_ms, offers, models, programs, idle_ms, taken, process, route)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-
-
-def _route(data: Mapping[str, Any]) -> WorkerRoute:
-    unable = tuple(map(str, data.get("unable", ())))
-    return WorkerRoute(str(data.get("queue", "")), unable, int(data.get("session_format", 1)))
 
 
 #: Milliseconds of silence after which a beat counts as gone.

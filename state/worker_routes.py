@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import choice
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ..models.errors import SymposiaError
+from ..models.sessions.agent_queues import ServedQueues, broker_queue, format_need, parse_need
 from .presence import (
     WorkerEntry,
     WorkerPresence,
@@ -39,10 +40,18 @@ class WorkerRoutes:
     Args:
         presence: The running workers.
         clock: Function that returns monotonic seconds.
+        served: Returns the queues that this process serves.
     """
 
-    def __init__(self, presence: WorkerPresence, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        presence: WorkerPresence,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        served: Callable[[], ServedQueues] = ServedQueues,
+    ) -> None:
         self._presence = presence
+        self._served = served
         self._clock = clock
         self._read: tuple[float, list[WorkerEntry]]
         self.forget()
@@ -51,29 +60,85 @@ class WorkerRoutes:
         """Forget the announcements: a worker was lost."""
         self._read = (-_CACHE_S, [])
 
-    def to_agent(self, agent: str, *, fresh: bool = False) -> str | None:
+    def to_agent(self, need: str, *, fresh: bool = False) -> str | None:
         """Return the route to a worker that can run an agent.
 
-        `fresh`: read the announcements now, because a wait depends on the answer.
+        If all workers of the queue that the turn needs can run it, that is the queue itself.
+
+        Args:
+            need: The agent, with the queue of the participant if it has one, as `format_need` returns it.
+            fresh: Read the announcements now, because a wait depends on the answer.
 
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        return self._pick(lambda worker: worker.can_run(agent), fresh=fresh)
+        agent, queue = parse_need(need)
+        workers = self._workers(fresh=fresh)
+        suitable = [worker for worker in workers if worker.can_run(agent, queue)]
+        shared = self._shared_queue(
+            workers, suitable, {w.route.queues.queue_of(agent, queue) for w in suitable}
+        )
+        return _pick(suitable) if shared is None else shared
+
+    def _shared_queue(
+        self, workers: Sequence[WorkerEntry], suitable: Sequence[WorkerEntry], names: set[str]
+    ) -> str | None:
+        """Return the queue of agents, or the common one (''), all of whose workers are suitable; None: there is none.
+
+        A worker that takes messages of the common queue has found out that it cannot run this one.
+        """
+        if len(names) != 1:
+            return None
+        (name,) = names
+        if not all(worker in suitable for worker in workers if worker.route.queues.served.serves(name)):
+            return None
+        if name:
+            return broker_queue(suitable[0].route.queues.served.common_queue, name)
+        return None if self._served().takes_common else ""
 
     def to_format(self, session_format: int) -> str | None:
         """Return the route to a worker that reads sessions of a format. Raises RedisUnavailable."""
-        return self._pick(lambda worker: worker.route.session_format >= session_format)
+        return _pick([worker for worker in self._workers() if worker.route.session_format >= session_format])
 
-    def _pick(self, is_suitable: Callable[[WorkerEntry], bool], *, fresh: bool = False) -> str | None:
+    def _workers(self, *, fresh: bool = False) -> list[WorkerEntry]:
         at_s, workers = self._read
         if fresh or self._clock() >= at_s + _CACHE_S:
             workers = self._presence.list_alive()
             self._read = self._clock(), workers
-        suitable = [worker.route.queue for worker in workers if is_suitable(worker)]
-        queues = [queue for queue in suitable if queue]
-        # A queue with more workers is chosen more often.
-        return choice(queues) if queues else ("" if suitable else None)  # noqa: S311 - not a secret
+        return workers
+
+
+def _pick(suitable: Sequence[WorkerEntry]) -> str | None:
+    """Return the own queue of one of these workers."""
+    queues = [worker.route.queue for worker in suitable if worker.route.queue]
+    # A queue with more workers is chosen more often.
+    return choice(queues) if queues else ("" if suitable else None)  # noqa: S311 - not a secret
+
+
+def find_unserved(
+    workers: Sequence[WorkerEntry], bindings: Iterable[tuple[str, str]] | None = None
+) -> list[str]:
+    """Return the needs with a queue that no live worker can meet.
+
+    Args:
+        workers: The live workers.
+        bindings: Agents, each with the queue of its participant or ''. None: all agents of the workers' agents files.
+    """
+    announced = {agent: queue for worker in workers for agent, queue in worker.route.queues.by_agent.items()}
+    pairs = dict.fromkeys((agent, "") for agent in announced) if bindings is None else dict.fromkeys(bindings)
+    return sorted(
+        format_need(agent, queue or announced[agent])
+        for agent, queue in pairs
+        if (queue or agent in announced) and not any(worker.can_run(agent, queue) for worker in workers)
+    )
+
+
+def warn_of_unserved(
+    workers: Sequence[WorkerEntry], bindings: Iterable[tuple[str, str]], *, what: str
+) -> None:
+    """Log a warning if no live worker serves a queue that a session needs; without any worker there is another one."""
+    if workers and (needs := find_unserved(workers, bindings)):
+        log.warning("%s, %s will wait: start a worker of the queue", describe_awaited(needs), what)
 
 
 #: Milliseconds between two checks of a session that waits for an agent.
@@ -85,9 +150,17 @@ _TTL_S = 3_600
 _PAGE = 100
 
 
-def describe_awaited(agents: Sequence[str]) -> str:
-    """Return the wait for agents in words: `no worker knows agent ada`."""
-    return f"no worker knows agent{'s' if len(agents) > 1 else ''} {', '.join(agents)}"
+def describe_awaited(needs: Sequence[str]) -> str:
+    """Return the wait for agents in words: `no worker knows agent ada`, `no worker of queue gpu knows agent ada`."""
+    by_queue: dict[str, list[str]] = {}
+    for need in needs:
+        agent, queue = parse_need(need)
+        by_queue.setdefault(queue, []).append(agent)
+    parts = [
+        f"no worker {f'of queue {queue} ' if queue else ''}knows agent{'s' if len(agents) > 1 else ''} {', '.join(agents)}"
+        for queue, agents in sorted(by_queue.items())
+    ]
+    return "; ".join(parts)
 
 
 class AwaitedAgents:
@@ -183,7 +256,9 @@ class WorkerWatch:
         self._awaited = agents
         if agents:
             log.warning(
-                "%s, %s is waiting: start a worker whose agents file has it",
+                "%s, %s is waiting: start a worker that consumes the queue and whose agents file has it"
+                if any(parse_need(need)[1] for need in agents)
+                else "%s, %s is waiting: start a worker whose agents file has it",
                 describe_awaited(agents),
                 self._what,
             )

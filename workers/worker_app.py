@@ -32,7 +32,6 @@ from .steps.startup import AgentsQueueStep, OptionsStep, RuntimeStep, end_worker
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
 
-
 #: Modules of our Celery tasks.
 TASK_MODULES = (
     "symposia.tasks.celery_tasks",

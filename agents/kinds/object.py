@@ -36,6 +36,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...models.errors import InvalidInput, invalid_input
 from ...models.prompts.layout import build_prompt, dialog_of, format_message
+from ...models.sessions.agent_queues import AgentQueueName
 from ...models.sessions.options import AgentBinding, AgentName
 from ...models.turns.streaming import output_of_turn
 from ...models.turns.turn import TurnContext, TurnOutcome
@@ -59,6 +60,7 @@ class MarkOptions(BaseModel):
     description: str = ""
     window: Window = 100
     guards: tuple[str, ...] = Field(default=(), max_length=100)
+    queue: AgentQueueName | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,12 @@ _marked: dict[str, list[MarkedAgent]] = {}
 
 
 def agent(
-    name: str, *, description: str = "", window: int = 100, guards: Sequence[str] = ()
+    name: str,
+    *,
+    description: str = "",
+    window: int = 100,
+    guards: Sequence[str] = (),
+    queue: str | None = None,
 ) -> Callable[[T], T]:
     """Mark a function, a class or an object as the agent `name`; it is returned unchanged.
 
@@ -94,6 +101,7 @@ def agent(
         description: Description for lists of agents. Empty: the name of the function or class.
         window: Maximum number of messages shown to the agent.
         guards: Names of `[guards]` tables of the agents file, which check the agent's turns in this order.
+        queue: Queue of the agent's turns, which only workers of that queue run. None: the common queue.
 
     Raises:
         InvalidInput: An argument breaks a rule.
@@ -102,7 +110,7 @@ def agent(
         raise InvalidInput("name", name, 'must be text: write @symposia.agent("NAME")')
     try:
         options = MarkOptions.model_validate(
-            {"name": name, "description": description, "window": window, "guards": guards}
+            {"name": name, "description": description, "window": window, "guards": guards, "queue": queue}
         )
     except ValidationError as error:
         raise invalid_input(error) from None
@@ -161,6 +169,8 @@ class ObjectEntry(AgentKind):
     guards: tuple[str, ...] = ()
     #: What the agent is for, for other participants.
     about: str = ""
+    #: Queue of the agent's turns; empty: the common one.
+    queue: str = ""
 
     def create(self, _binding: AgentBinding, _env: KindEnv) -> AnyAgent:
         """As in AgentKind."""
@@ -173,6 +183,10 @@ class ObjectEntry(AgentKind):
     def introduction(self) -> str:
         """As in AgentKind."""
         return self.about
+
+    def agent_queue(self) -> str:
+        """As in AgentKind."""
+        return self.queue
 
 
 def object_entry(
@@ -202,6 +216,7 @@ def object_entry(
         window=options.window,
         guards=options.guards,
         about=options.description,
+        queue=options.queue or "",
     )
 
 

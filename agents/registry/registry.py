@@ -221,6 +221,15 @@ class Registry:
             for name, entry in sorted(self._entries.items())
         )
 
+    def queue_of(self, name: str) -> str:
+        """Return the queue of an agent's turns; empty: the common one, or the agent is not known here."""
+        entry = self._entries.get(name)
+        return "" if entry is None else entry.agent_queue()
+
+    def queues(self) -> dict[str, str]:
+        """Return the queues of the agents that have one, by name of the agent."""
+        return {name: queue for name in self.names() if (queue := self.queue_of(name))}
+
     def introduction(self, name: str) -> str:
         """Return what an agent is for, as its entry says; empty: it does not say, or is not known here."""
         entry = self._entries.get(name)

@@ -36,7 +36,7 @@ from ...state.redis.connect import connect
 from ...state.redis.keys import DUE, REVIEWS_DUE
 from ...state.redis.readers import server_ms
 from ...state.sessions.archiving import ArchiveQueue
-from ...state.worker_routes import AwaitedAgents, describe_awaited
+from ...state.worker_routes import AwaitedAgents, describe_awaited, find_unserved
 from ...workers.local.code_check import importing_as_workers
 from .machine_checks import (
     check_agents,
@@ -128,9 +128,13 @@ def _workers(client: Redis) -> Iterator[CheckResult]:
         text = f"not every worker has {', '.join(apart)}: their turns go to the workers that have them"
         advice = "if that is not intended, check the folder and the agents file of each worker"
         yield warning("workers", text, advice)
+    if needs := find_unserved(alive):
+        yield warning(
+            "queues", describe_awaited(needs), "start a worker of the queue: symposia worker --queue NAME"
+        )
     for agent, count in sorted(AwaitedAgents(client).count().items()):
         text = f"{describe_awaited([agent])}: {count_of(count, 'session')} {'wait' if count > 1 else 'waits'} for it"
-        advice = "start a worker whose agents file has it, or cancel the sessions: symposia list"
+        advice = "start a worker with it (and its queue), or cancel the sessions: symposia list"
         yield warning("agents", text, advice)
 
 

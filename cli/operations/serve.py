@@ -113,7 +113,7 @@ def up(
     )
 
 
-def worker(
+def worker(  # noqa: PLR0913 - each is an option
     processes: Processes = None,
     concurrency: Concurrency = None,
     pool: Annotated[
@@ -132,6 +132,15 @@ def worker(
         str | None,
         typer.Option(
             "--queues", "-Q", help="Queues to consume, separated by commas.", show_default="symposia"
+        ),
+    ] = None,
+    queue: Annotated[
+        str | None,
+        typer.Option(
+            "--queue",
+            help="Queues of agents, such as gpu, separated by commas: the worker runs only turns of these queues."
+            " The name `common` adds all other turns.",
+            show_default="only turns without a queue",
         ),
     ] = None,
     loglevel: Annotated[
@@ -172,6 +181,8 @@ def worker(
     from ...client.building.connection import redis_url_in_use
     from ...client.building.runtime import load_registry
     from ...config.settings import child_environment, load_settings
+    from ...models.errors import InvalidInput
+    from ...models.sessions.agent_queues import queues_of_option
     from ...workers.local.services import worker_command
     from ...workers.local.worker_group import numbered_name, run_workers, worker_processes
 
@@ -183,6 +194,10 @@ def worker(
     }
     settings = load_settings(**{name: value for name, value in chosen.items() if value is not None})
     load_registry(settings)
+    if queue is not None:
+        if queues is not None:
+            raise InvalidInput("--queue", queue, "cannot be used together with --queues")
+        queues = queues_of_option(queue, settings.queue)
     redis_url_in_use(settings)  # a configured Redis may come later: the worker waits for it
     count = worker_processes(settings, processes, default=1 if pool is Pool.PREFORK else None)
     command_of = partial(

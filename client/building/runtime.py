@@ -48,8 +48,10 @@ from ...tasks.runtime.runtime import (
     Sessions,
     Stores,
     WorkerLimits,
+    can_run_here,
     held_sessions_of,
     ignore_ended,
+    served_queues,
 )
 from ...tasks.runtime.turn_services import TurnServicesFactory
 from ...tasks.views.session_views import SessionFacts
@@ -200,12 +202,13 @@ def build_runtime(
     limits = limits_of(settings)
     agents, agent_times = agents or registry_source(settings).current, AgentTimes()
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
+    served = partial(served_queues, app)
     if app is not None:
         on_session_ended = _notify_reviews(ReviewQueue(lambda: app))
         graph = graph or TaskGraph(
             lambda: app,
-            can_run=lambda name: agents().can_run(name),
-            routes=WorkerRoutes(WorkerPresence(client)),
+            can_run=lambda need: can_run_here(agents(), served(), need),
+            routes=WorkerRoutes(WorkerPresence(client), served=served),
             is_fast=agent_times.is_fast,
         )
     if graph is None:
@@ -227,6 +230,7 @@ def build_runtime(
                 renew=partial(store.renew, lease_ms=limits.lease_ms),
             ),
             times=agent_times,
+            served=served,
         ),
         sessions=Sessions(
             facts=FactsCache(store),

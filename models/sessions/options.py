@@ -21,6 +21,7 @@ from ..text.redact import excerpt
 from ..turns.frozen import Frozen
 from ..turns.items import NewItem
 from ..turns.waiting import WaitPolicy
+from .agent_queues import AgentQueueName
 from .subsessions import SESSION_AGENT
 
 #: Name of a registered agent.
@@ -224,6 +225,8 @@ class AgentBinding(Frozen):
     description: Description | None = Field(default=None, exclude_if=lambda text: text is None)
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: int | None = Field(default=None, ge=1)
+    #: Queue of the turns: only workers that consume it run them. None: that of the agents file. Left out if it is not given.
+    queue: AgentQueueName | None = Field(default=None, exclude_if=lambda name: name is None)
     #: Handed to the agent as `TurnContext.parameters`, over the session's own.
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     #: Wait policy for an agent that answers later; None: that of the registry.
@@ -243,11 +246,11 @@ class AgentBinding(Frozen):
         return self
 
     def with_agent(self, agent: str | None) -> Self:
-        """Return the binding with another agent, which has its own wait policy and no document of a session.
+        """Return the binding with another agent, which has its own wait policy and queue, and no document of a session.
 
         Args:
             agent: The agent. None: return the binding unchanged.
         """
         if agent is None:
             return self
-        return self.model_copy(update={"agent": agent, "wait": None, "session": None})
+        return self.model_copy(update={"agent": agent, "wait": None, "session": None, "queue": None})

@@ -138,8 +138,11 @@ def send_turns(
     for number in numbers:
         record = state.records[number]
         binding = facts.spec.agents.get(record.participant)
-        agent = record.agent or (binding.agent if binding else "")
-        call = TurnCall(facts.session_id, number, record.participant, facts.collab.mode, record.scope, agent)
+        current = binding and binding.with_agent(record.agent)
+        agent, queue = (current.agent, current.queue or "") if current else (record.agent or "", "")
+        call = TurnCall(
+            facts.session_id, number, record.participant, facts.collab.mode, record.scope, agent, queue=queue
+        )
         by_parent.setdefault(parent or record.parent or facts.session_id, []).append(call)
     for planner, calls in by_parent.items():
         graph.send_turns(calls, parent=planner, sent_ms=state.now_ms)

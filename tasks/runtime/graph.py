@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...models.errors import StateError, TurnFailed
 from ...models.protocol.collab import CollabMode
+from ...models.sessions.agent_queues import format_need
 from ...models.text.ids import new_id
 from ...models.turns.waiting import Awaits
 from ...state.sessions.index import SENT_MS
@@ -75,6 +76,13 @@ class TurnCall:
     agent: str = ""
     #: Whether another worker has handed the message on to this one.
     handed_on: bool = False
+    #: Queue of the participant; empty: that of the agent.
+    queue: str = ""
+
+    @property
+    def need(self) -> str:
+        """What a worker must have to run the turn."""
+        return format_need(self.agent, self.queue)
 
     def kwargs(self) -> dict[str, str | int]:
         """Return the task's keyword arguments."""
@@ -106,7 +114,7 @@ class TaskGraph:
     """Dispatch of turns and continuations of sessions to the queue. Raises kombu's OperationalError if it fails.
 
     `find_app`: returns the Celery app, and is called when a message is sent for the first time.
-    `can_run`: returns whether this process can run the agent of that name; None: it runs no turns.
+    `can_run`: returns whether this process can run a turn with that need; None: it runs no turns.
     `routes`: queues of other workers, for turns of agents that this process cannot run; None: there are no others.
     `is_fast`: returns whether the agent of that name probably answers at once.
     `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/index.py`.
@@ -160,18 +168,18 @@ class TaskGraph:
             group = {"group": group_id, "group_index": index} if group_id else {}
             task = self._task(call, {"parent_id": parent, SENT_MS: sent_ms} | group)
             # A turn for another worker must be sent, because it would be handed on here.
-            is_own = self._can_run is not None and self._can_run(call.agent)
+            is_own = self._can_run is not None and self._can_run(call.need)
             if not (is_own and keep_task(self._app, task)):
-                sent.setdefault("" if is_own else self._route(call.agent), []).append((task, ()))
+                sent.setdefault("" if is_own else self._route(call.need), []).append((task, ()))
         for queue, messages in sent.items():
             self._send(messages, queue=queue)
 
-    def _route(self, agent: str) -> str:
-        """Return the queue of a worker that can run an agent; '': the queue of all workers."""
+    def _route(self, need: str) -> str:
+        """Return the queue of a worker that can run a turn with that need; '': the queue of all workers."""
         if self.routes is None or self._can_run is None:
             return ""
         try:
-            return self.routes.to_agent(agent) or ""
+            return self.routes.to_agent(need) or ""
         except StateError:  # any worker may get the message, which then hands it on
             return ""
 

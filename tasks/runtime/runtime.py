@@ -19,6 +19,7 @@ from celery import Celery
 from ...agents.execution.runner import AgentRunner
 from ...agents.registry.registry import Registry
 from ...models.attachments import DEFAULT_BYTES
+from ...models.sessions.agent_queues import AgentQueues, ServedQueues, parse_need
 from ...models.sessions.limits import DailyLimits
 from ...models.sessions.submission import Submission
 from ...models.sessions.subsession_limits import MAX_DEPTH, MAX_SUBSESSIONS
@@ -31,6 +32,7 @@ from .archiving import Archiver
 from .graph import TaskGraph
 from .history import HistoryReader
 from .leases import LeaseRenewer
+from .queues import queue_name
 from .turn_services import TurnServicesFactory
 
 
@@ -235,6 +237,29 @@ class Agents:
     leases: LeaseRenewer
     services: TurnServicesFactory
     times: AgentTimes = field(default_factory=AgentTimes)
+    #: Returns the queues that this process serves.
+    served: Callable[[], ServedQueues] = ServedQueues
+
+    def queues(self) -> AgentQueues:
+        """Return the queues that this process serves, and those of its agents."""
+        return AgentQueues(self.served(), self.registry.queues())
+
+    def can_run(self, need: str) -> bool:
+        """Return whether this process runs turns with that need (`format_need`)."""
+        return can_run_here(self.registry, self.served(), need)
+
+
+def served_queues(app: Celery | None) -> ServedQueues:
+    """Return the queues that a process of an app serves: all turns, unless its worker consumes only some queues."""
+    if app is None:
+        return ServedQueues()
+    return ServedQueues.of_consumed(app.amqp.queues.consume_from, queue_name(app))
+
+
+def can_run_here(registry: Registry, served: ServedQueues, need: str) -> bool:
+    """Return whether a process with these agents and queues runs turns with that need."""
+    agent, queue = parse_need(need)
+    return served.serves(queue or registry.queue_of(agent)) and registry.can_run(agent)
 
 
 @dataclass(frozen=True, slots=True)

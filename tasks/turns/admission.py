@@ -22,6 +22,7 @@ from typing import Self
 from redis import Redis
 
 from ...models.errors import NewerFormat
+from ...models.sessions.agent_queues import format_need
 from ...models.sessions.limits import SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.sessions.stop_conditions import StopReason
@@ -30,7 +31,7 @@ from ...state.sessions.records import ScriptAnswer, SessionState, Shortfall
 from ...state.sessions.requests import Claim
 from ...state.sessions.turn_records import TurnRecord
 from ...state.usage_limits import Permit, RateLimiter, ReservationAction, Settlement, TenantAccounts
-from ...state.worker_routes import RECHECK_MS, AwaitedAgents
+from ...state.worker_routes import RECHECK_MS, AwaitedAgents, describe_awaited
 from ..planning.dispatch import format_amount, max_turn_spend
 from ..runtime.graph import TurnCall
 from ..runtime.runtime import Runtime
@@ -136,7 +137,7 @@ def admit_turn(
         The admission; or the end of this delivery if the turn may not begin now.
     """
     current = _current_agent(runtime, call, candidates)
-    if end := leave_to_other_worker(runtime, call, current.agent):
+    if end := leave_to_other_worker(runtime, call, current):
         return end
     tenant, rate = facts.spec.tenant, runtime.agents.registry.rate_limit(current)
     admission = Admission(runtime.store.client, call, claim.token)
@@ -214,8 +215,8 @@ _COMMON_QUEUE_DELAY_MS = 500
 _CHANGED_AGENTS_DELAY_MS = 2_000
 
 
-def leave_to_other_worker(runtime: Runtime, call: TurnCall, agent: str) -> TurnEnd | None:
-    """Hand a turn on if this worker cannot run its agent; if no worker knows it, let it wait.
+def leave_to_other_worker(runtime: Runtime, call: TurnCall, binding: AgentBinding) -> TurnEnd | None:
+    """Hand a turn on if this worker cannot run its agent or does not serve its queue; let it wait if no worker can.
 
     Returns:
         The end of this delivery; None: this worker runs the turn, or it needs no agent now.
@@ -223,41 +224,44 @@ def leave_to_other_worker(runtime: Runtime, call: TurnCall, agent: str) -> TurnE
     Raises:
         OperationalError: The broker does not answer; the sweep sends the turn again.
     """
-    routes = runtime.graph.routes
-    if routes is None or runtime.agents.registry.can_run(agent):
+    routes, agents = runtime.graph.routes, runtime.agents
+    if routes is None or agents.can_run(format_need(binding.agent, binding.queue)):
         return None
     state = runtime.store.state(call.session)
     record = state.records.get(call.turn)
     if record is None or record.status not in ("planned", "speaking", "parked"):
         return None
-    agent = record.agent or agent  # the turn may have been reassigned
-    if runtime.agents.registry.can_run(agent):
+    binding = binding.with_agent(record.agent)  # the turn may have been reassigned
+    agent = binding.agent
+    if agents.can_run(need := format_need(agent, binding.queue)):
         return None
-    is_known = runtime.agents.registry.knows(agent)
-    queue = routes.to_agent(agent, fresh=True)
+    is_ours = agents.registry.knows(agent) and agents.queues().serve(agent, binding.queue or "")
+    queue = routes.to_agent(need, fresh=True)
     if queue and not call.handed_on:
-        log.info("turn %s of %s: agent %s is on other workers, handed on", call.turn, call.session, agent)
+        log.info("turn %s of %s: agent %s is on other workers, handed on", call.turn, call.session, need)
         parent = record.parent or call.session
         runtime.graph.hand_on_turn(call, queue=queue, parent=parent, sent_ms=state.now_ms)
         return TurnEnd("handed-on")
     # A reminder or a deadline of a parked turn needs no agent.
-    if record.status == "parked" or (is_known and not queue):
+    if record.status == "parked" or (is_ours and not queue):
         return None
     if queue is None:
-        return _await_agent(runtime, state, record, agent)
+        own_queue = binding.queue or agents.registry.queue_of(agent)
+        return _await_agent(runtime, state, record, format_need(agent, own_queue))
     return _defer_turn(runtime, call, _CHANGED_AGENTS_DELAY_MS if queue else _COMMON_QUEUE_DELAY_MS)
 
 
-def _await_agent(runtime: Runtime, state: SessionState, record: TurnRecord, agent: str) -> TurnEnd:
+def _await_agent(runtime: Runtime, state: SessionState, record: TurnRecord, need: str) -> TurnEnd:
     session_id = state.session_id
-    answer = runtime.store.await_agent(session_id, record, agent, delay_ms=RECHECK_MS)
+    answer = runtime.store.await_agent(session_id, record, need, delay_ms=RECHECK_MS)
     if answer.word != "deferred" or answer.due_ms is None:
         return TurnEnd("busy" if record.status == "speaking" else answer.word)
-    AwaitedAgents(runtime.store.client).add(agent, session_id, now_ms=state.now_ms)
+    AwaitedAgents(runtime.store.client).add(need, session_id, now_ms=state.now_ms)
     runtime.index.set_due_by(session_id, answer.due_ms)
     if record.lacks is None:
-        log.warning("no worker knows agent %s: turn %s of %s waits for one", agent, record.number, session_id)
-    return TurnEnd("waits", f"waiting: no worker knows agent {agent}")
+        why = describe_awaited([need])
+        log.warning("%s: turn %s of %s waits for one", why, record.number, session_id)
+    return TurnEnd("waits", f"waiting: {describe_awaited([need])}")
 
 
 def check_awaited_agents(runtime: Runtime, state: SessionState, due: tuple[int, ...]) -> bool:
@@ -284,9 +288,9 @@ def check_awaited_agents(runtime: Runtime, state: SessionState, due: tuple[int, 
 def wake_awaiting_sessions(runtime: Runtime) -> None:
     """Make the sessions due that wait for an agent which this worker can run; called at each announcement."""
     awaited = AwaitedAgents(runtime.store.client)
-    for agent in awaited.names():
-        if runtime.agents.registry.can_run(agent):
-            for session_ids in awaited.take(agent):
+    for need in awaited.names():
+        if runtime.agents.can_run(need):
+            for session_ids in awaited.take(need):
                 runtime.index.set_all_due_by(session_ids, 0)
 
 

@@ -22,9 +22,11 @@ from ...agents.registry.registry import Registry
 from ...client import Client, installation_of
 from ...client.building.broker import broker_url_in_use, check_broker
 from ...client.building.connection import ServerRecord, find_embedded_server, redis_url_in_use, server_folder
+from ...client.building.runtime import load_registry
 from ...client.embedded import EmbeddedServer, open_private, reap_detached, try_lock
 from ...config.settings import METRICS_PORT, Settings, child_environment
-from ...models.errors import EmbeddedServerError
+from ...models.errors import EmbeddedServerError, RegistryError
+from ...models.sessions.agent_queues import consumed_queues
 from ...models.sessions.submission import Submission
 from ...models.text.paths import make_private_folder
 from ...state.presence import SILENT_MS
@@ -113,6 +115,15 @@ def configured_server(settings: Settings) -> str | None:
     return url
 
 
+def _all_queues(settings: Settings) -> str | None:
+    """Return the queues of the agents file with the common one: a local worker runs all turns. None: only that one."""
+    try:
+        queues = load_registry(settings).queues().values()
+    except RegistryError:  # the worker reports it
+        return None
+    return consumed_queues(settings.queue, sorted(set(queues)), takes_common=True) if queues else None
+
+
 def worker_service(
     settings: Settings,
     name: str,
@@ -130,7 +141,9 @@ def worker_service(
     environment.pop(METRICS_PORT, None)
     return ProcessService(
         name,
-        worker_command(name=f"{name}@%h", loglevel=settings.log_level, banner=False),
+        worker_command(
+            name=f"{name}@%h", queues=_all_queues(settings), loglevel=settings.log_level, banner=False
+        ),
         environment=environment,
         heard=lambda line: heard(name, line),
         stop_timeout_s=stop_timeout_s,

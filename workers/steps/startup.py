@@ -21,8 +21,8 @@ from kombu import Exchange, Queue
 
 from ...models.errors import SymposiaError
 from ...patches.celery_consumer import BAD_CONFIGURATION
-from ...patches.kombu_transport import OneClientMessages
 from ...patches.control_messages import PREFORK, RESIZABLE, pool_name
+from ...patches.kombu_transport import OneClientMessages
 from ...state.redis.formats import FORMATS
 from ...tasks.runtime.queues import queue_name
 from ...tasks.runtime.runtime import runtime_of
@@ -112,7 +112,11 @@ class AgentsQueueStep(bootsteps.StartStopStep):
         app: Celery = worker.app
         runtime = runtime_of(app)
         agents = [name for name in runtime.agents.registry.names() if runtime.agents.registry.can_run(name)]
-        digest = sha256(json.dumps([agents, FORMATS["session"]]).encode()).hexdigest()[:12]
+        served = runtime.agents.served()
+        parts: list[object] = [agents, FORMATS["session"]]
+        if served.names:  # otherwise the name is that of earlier releases
+            parts += [sorted(served.names), served.takes_common]
+        digest = sha256(json.dumps(parts).encode()).hexdigest()[:12]
         name = f"{queue_name(app)}.agents.{digest}"
         is_quorum = (app.amqp.queues[queue_name(app)].queue_arguments or {}).get("x-queue-type") == "quorum"
         arguments = {"x-queue-type": "quorum"} if is_quorum else None

@@ -115,7 +115,8 @@ def make_sweep_thread(
                 offers(),
                 models=runtime.agents.registry.reader_models(),
                 programs=runtime.agents.registry.program_identities(),
-                idle_ms=idleness.ms,
+                # A worker that takes no messages of the common queue is no sign that it is stuck.
+                idle_ms=idleness.ms if runtime.agents.served().takes_common else None,
                 taken=taken,
                 process=runtime.ports.held.process,
                 route=_route(runtime, queue),
@@ -139,10 +140,13 @@ def make_sweep_thread(
 
 
 def _route(runtime: Runtime, queue: str) -> WorkerRoute:
-    unable = tuple(
-        name for name in runtime.agents.registry.names() if not runtime.agents.registry.can_run(name)
+    agents = runtime.agents
+    missing = {name for name in agents.registry.names() if not agents.registry.can_run(name)}
+    unserved = tuple(
+        name for name in agents.registry.names() if name not in missing and not agents.can_run(name)
     )
-    return WorkerRoute(queue, unable, FORMATS["session"])
+    unable = tuple(sorted({*missing, *unserved}))
+    return WorkerRoute(queue, unable, FORMATS["session"], agents.queues(), unserved)
 
 
 class SweepStep(LoopStep):
@@ -180,7 +184,9 @@ def _note_sweep(worker: Any) -> None:
 
 
 def _is_free(worker: Any) -> bool:
-    """Return whether the worker could run another Celery task, by Celery's own counts."""
+    """Return whether the worker could take another message of the common queue, by Celery's own counts."""
+    if not runtime_of(worker.app).agents.served().takes_common:
+        return False
     return bool(len(state.reserved_requests) < worker.pool.num_processes)
 
 

@@ -14,10 +14,11 @@ from redis import Redis
 from live import until
 from processes.terminal import Terminal
 from symposia.client.embedded import EmbeddedServer
+from symposia.models.sessions.agent_queues import AgentQueues
 from symposia.models.text.ids import new_id
 from symposia.reviews.state.queues import DeliveryQueue
 from symposia.reviews.values.runs import DeliveryJob
-from symposia.state.presence import WorkerPresence
+from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import ARCHIVE_QUEUE, REVIEWS_DUE
 from symposia.state.redis.readers import server_ms
@@ -192,6 +193,16 @@ def test_doctor_names_agents_that_no_worker_knows(terminal: Terminal):
     warned = findings(terminal, "agents")[-1]
     assert warned["grade"] == "warning"
     assert warned["text"] == "no worker knows agent alpha: 1 session waits for it"
+
+
+def test_doctor_names_queues_that_no_worker_consumes(terminal: Terminal):
+    with connect(terminal.settings["redis_url"]) as client:
+        route = WorkerRoute(
+            unable=("alpha",), queues=AgentQueues(by_agent={"alpha": "gpu"}), unserved=("alpha",)
+        )
+        WorkerPresence(client).announce("w1@here", ["alpha"], process="w1@here/1-a", route=route)
+    (warned,) = findings(terminal, "queues")
+    assert (warned["grade"], warned["text"]) == ("warning", "no worker of queue gpu knows agent alpha")
 
 
 def test_doctor_checks_a_separate_broker(terminal: Terminal):

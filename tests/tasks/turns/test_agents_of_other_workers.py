@@ -15,12 +15,14 @@ from symposia.agents.registry.agents_file import read_agents_file
 from symposia.agents.registry.registry import Registry
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.agent_queues import AgentQueues, ServedQueues
 from symposia.models.sessions.options import FailurePolicy
 from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.connect import connect
 from symposia.state.redis.scripts import evaluate, load_script
 from symposia.state.worker_leases import lease_keys
-from symposia.state.worker_routes import AwaitedAgents
+from symposia.state.worker_routes import AwaitedAgents, WorkerRoutes
+from symposia.tasks.runtime.runtime import Agents
 from symposia.tasks.sessions.sweep import QueueView, sweep, sweep_session, take_over_lost_workers
 from symposia.tasks.turns import admission
 from symposia.tasks.turns.admission import wake_awaiting_sessions
@@ -187,3 +189,36 @@ def test_turn_that_can_run_nowhere_fails_with_the_reason(stepper, book, tmp_path
     stepper.turn(job, 1, agents=replace(stepper.runtime.agents, registry=broken(tmp_path)))
     state = job.state()
     assert (state.reason, "program not found" in state.detail) == ("failed", True)
+
+
+def serving(stepper: Stepper, *names: str) -> Agents:
+    """Agents of a worker that serves only these queues."""
+    served = ServedQueues("symposia", frozenset(names), takes_common=not names)
+    return replace(stepper.runtime.agents, served=lambda: served)
+
+
+@pytest.mark.parametrize(
+    ("queue", "here", "there", "word"),
+    [
+        (None, ["gpu"], ["cpu"], "waits"),
+        (None, ["gpu"], [], "deferred"),
+        ("gpu", [], ["gpu"], "handed-on"),
+        ("gpu", [], ["cpu"], "waits"),
+        ("gpu", ["cpu"], ["gpu"], "handed-on"),
+        ("gpu", ["gpu"], [], "committed"),
+    ],
+)
+def test_turn_runs_only_where_its_queue_is_served(stepper, book, queue, here, there, word):
+    """`here`: queues of this worker; `there`: those of the other one. Without any, a worker takes the common queue."""
+    binding = {"echo": {"agent": "echo", "queue": queue}}
+    job = stepper.open("echo", turns=1, policy=FailurePolicy(attempts=1), agents=binding)
+    served = ServedQueues("symposia", frozenset(there), takes_common=not there)
+    announce(book, "echo", queue=QUEUE, queues=AgentQueues(served))
+    routes = WorkerRoutes(book, served=serving(stepper, *here).served)
+    stepper.runtime.graph.routes = routes
+    assert stepper.turn(job, 1, agents=serving(stepper, *here)) == word
+    lacks = f"echo (queue {queue})" if queue else "echo"
+    assert waiting_for(stepper) == ({lacks: 1} if word == "waits" else {})
+    assert stepper.runtime.store.client.llen("symposia.on.gpu") == (word == "handed-on")
+    if word != "committed":
+        check_no_attempt(job)
