@@ -26,6 +26,7 @@ from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .heartbeat.steps import HeartbeatStep, LostWorkersStep
 from .steps.background_loops import ArchiveStep, DeliveryStep, NotesStep, ReviewStep, ScheduleStep, TaskStep
 from .steps.monitoring import HealthStep, MetricsStep, write_counts
+from .steps.session_steps import SessionStepsStep, install_revoke
 from .steps.startup import AgentsQueueStep, OptionsStep, RuntimeStep
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
@@ -38,6 +39,7 @@ def create_worker_app(settings: Settings) -> Celery:
         "symposia.tasks.celery_tasks",
         "symposia.schedules.celery_tasks",
         "symposia.reviews.celery_tasks",
+        "symposia.client.steps.celery_tasks",
     ]
     app.symposia_settings = settings  # type: ignore[attr-defined]  # the bootsteps read it
     app.conf.symposia_agents_queue = ""
@@ -45,6 +47,7 @@ def create_worker_app(settings: Settings) -> Celery:
     install_cancel_turns(app, partial(_cancel_turns, app))
     install_kept_task_sender(app, lambda bundles: runtime_of(app).graph.send_kept(bundles))  # noqa: PLW0108
     omit_ignored_tracebacks()
+    install_revoke()
     app.steps["worker"].update(
         {
             AgentsQueueStep,
@@ -58,6 +61,7 @@ def create_worker_app(settings: Settings) -> Celery:
             ReviewStep,
             RuntimeStep,
             ScheduleStep,
+            SessionStepsStep,
             SweepStep,
             TaskStep,
         }

@@ -33,7 +33,7 @@ from ...state.redis.connect import connect
 from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.store import SessionStore
 from ...state.worker_routes import WorkerRoutes
-from ...tasks.ports import Tracing
+from ...tasks.ports import EndMessages, NoEndMessages, Tracing
 from ...tasks.runtime.archiving import Archiver, ArchivingTimes
 from ...tasks.runtime.graph import TaskGraph
 from ...tasks.runtime.history import HistoryReader, no_archive
@@ -200,8 +200,10 @@ def build_runtime(
     limits = limits_of(settings)
     agents, agent_times = agents or registry_source(settings).current, AgentTimes()
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
+    end_messages: EndMessages = NoEndMessages()
     if app is not None:
         on_session_ended = _notify_reviews(ReviewQueue(lambda: app))
+        end_messages = _StepMessages(app)
         graph = graph or TaskGraph(
             lambda: app,
             can_run=lambda name: agents().can_run(name),
@@ -243,9 +245,23 @@ def build_runtime(
             archiver=archiver,
             tracing=tracing,
             on_session_ended=on_session_ended,
+            end_messages=end_messages,
         ),
         limits=limits,
     )
+
+
+class _StepMessages:
+    """Sender of the messages of ended sessions."""
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+
+    def send(self, session_id: str) -> None:
+        """Send the message of an ended session, or leave it to the sweep."""
+        from ..steps.service import steps_of  # which builds sessions with this module
+
+        steps_of(self._app).send(session_id)
 
 
 def _notify_reviews(reviews: ReviewQueue) -> Callable[[SessionFacts], None]:
