@@ -394,11 +394,17 @@ class WaitInTurn(SessionError):
 class SessionFailed(SessionError):
     """The session was cancelled, also because an agent failed: `session_id`, `reason`, `detail`."""
 
-    def __init__(self, session_id: str, *, reason: str, detail: str) -> None:
+    def __init__(self, session_id: str, reason: str = "", detail: str = "") -> None:
         super().__init__(f"session {session_id!r} was not completed: {reason}{detail and f' ({detail})'}")
+        self.message = str(self)
         self.session_id = session_id
         self.reason = reason
         self.detail = detail
+        # Celery's result backends store these, and call the class with them.
+        self.args = (session_id, reason, detail)
+
+    def __str__(self) -> str:
+        return self.message if hasattr(self, "message") else super().__str__()
 
 
 class WaitInTask(SessionError):

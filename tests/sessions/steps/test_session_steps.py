@@ -80,7 +80,12 @@ class Shop:
 @pytest.fixture
 def shop(installation: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     monkeypatch.setenv("STEP_BACKEND", installation.redis_url)
-    yield Shop(installation)
+    shop = Shop(installation)
+    yield shop
+    until(lambda: not _steps(shop), what="no step is left")
+    shop.app.backend.result_consumer.stop()
+    shop.app.backend.result_consumer._pubsub = None  # results that are collected later would unsubscribe
+    shop.app.close()
 
 
 def get(result: Any, **options: Any) -> Any:
@@ -155,7 +160,7 @@ def test_killed_worker_leaves_one_outcome(shop: Shop, boundary: str) -> None:
     shop.installation.lease_s = 2
     worker = shop.start_worker()
     result = chain(shop.step({"ann": "say", "ben": "say"}), shop.s("report")).apply_async()
-    worker.wait_ended()
+    until(lambda: worker.process.poll() is not None, what="the worker is killed")
     shop.start_worker()
     answer = get(result)
     assert answer["turns"] == 2
@@ -180,7 +185,7 @@ def test_on_end_sends_signature(shop: Shop, boundary: str) -> None:
     worker = shop.start_worker()
     job = shop.installation.submit("round_robin", {"ann": "say", "ben": "say"}, on_end=shop.s("report"))
     if boundary:
-        worker.wait_ended()
+        until(lambda: worker.process.poll() is not None, what="the worker is killed")
         shop.start_worker()
     result = shop.app.AsyncResult(end_message_id(job.id))
     assert get(result)["session"] == job.id
