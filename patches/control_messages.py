@@ -113,6 +113,9 @@ class CheckedNode(Node):
         if reason is None:
             return super().handle(method, arguments)
         log.warning("refusing control command %s: %s", method, reason)
+        # A step of a canvas waits in no process: there is nothing to terminate, and its session is cancelled.
+        if method in ("revoke", "terminate") and (cancel := getattr(self.handlers["revoke"], "cancel", None)):
+            cancel(self.state.app, arguments.get("task_id"))
         return {"error": reason}
 
 

@@ -37,9 +37,7 @@ class SessionTask(Task):  # type: ignore[type-arg]
 
     abstract = True
 
-    def signature(
-        self, args: Any = None, kwargs: Any = None, *others: Any, **options: Any
-    ) -> Any:
+    def signature(self, args: Any = None, kwargs: Any = None, *others: Any, **options: Any) -> Any:
         """Return a signature; the session file is read now."""
         args, kwargs = self._prepare(args, kwargs)
         return super().signature(args, kwargs, *others, **options)
@@ -78,7 +76,13 @@ class SessionTask(Task):  # type: ignore[type-arg]
         return (), task_arguments(args, kwargs, settings)
 
     def after_return(
-        self, status: str, retval: Any, task_id: str, args: Any, kwargs: Any, einfo: Any
+        self,
+        status: str,
+        retval: Any,  # noqa: ARG002 - Celery gives these by position
+        task_id: str,
+        args: Any,  # noqa: ARG002
+        kwargs: Any,  # noqa: ARG002
+        einfo: Any,  # noqa: ARG002
     ) -> None:
         """Record the end. Celery has stored the result, and sent what follows."""
         if status in states.READY_STATES and not self.request.is_eager:

@@ -46,7 +46,9 @@ def task_arguments(given: tuple[Any, ...], options: Mapping[str, Any], settings:
         InvalidInput: One line with field, value and rule.
     """
     if len(given) != 1:
-        raise InvalidInput("collab", len(given), "must be one Collab, one table or one path of a session file")
+        raise InvalidInput(
+            "collab", len(given), "must be one Collab, one table or one path of a session file"
+        )
     check_known(options, (*OPTIONS, PREVIOUS))
     for name in (ATTACHMENTS, ON_END):
         if options.get(name) is not None:
@@ -93,7 +95,9 @@ def _read_file(path: Path, options: Mapping[str, Any], settings: Settings) -> di
             # Its own inputs are filled in; what looks like one of this file is text.
             return escape_texts(read_table(inner)) if has_inputs else read_table(inner)
 
-        resolver = FileResolver(read, read_schema, roots_of(path.parent, settings.session_root), (path.resolve(),))
+        resolver = FileResolver(
+            read, read_schema, roots_of(path.parent, settings.session_root), (path.resolve(),)
+        )
         whole = resolver.resolve(document, path.parent)
         own = escape_texts(options) if has_inputs else dict(options)
         if isinstance(agents := whole.get("agents"), Mapping) and isinstance(own.get("agents"), Mapping):

@@ -35,7 +35,16 @@ STEP = "symposia.session"
 #: State of a step whose session has not ended; turns that wait for a sub-session have it, too.
 AWAITING = "AWAITING_SESSION"
 #: Options of `apply_async` that belong to one attempt to send.
-_OF_ONE_SENDING = ("producer", "connection", "publisher", "router", "eta", "countdown", "add_to_parent", "retry")
+_OF_ONE_SENDING = (
+    "producer",
+    "connection",
+    "publisher",
+    "router",
+    "eta",
+    "countdown",
+    "add_to_parent",
+    "retry",
+)
 #: Maximum number of steps per claim.
 _BATCH = 100
 #: Milliseconds between two checks of a step whose session has not ended: the end of the session sends the message.
@@ -81,9 +90,7 @@ class Steps:
         try:
             call = _call_text(args, kwargs, {**options, "task_id": task_id})
             delay_ms = int(1000 * (options.get("countdown") or 0))
-            word = self._store.register(
-                session_id, call, stage="sent", check_in_ms=self._grace_ms + delay_ms
-            )
+            word = self._store.register(session_id, call, stage="sent", check_in_ms=self._grace_ms + delay_ms)
             is_new = word == "registered"
         except (NoRedis, RedisUnavailable) as error:
             log.warning("step %s is sent, but not stored: %s", task_id, error)

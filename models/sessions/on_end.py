@@ -40,7 +40,9 @@ def read_on_end(given: Any) -> OnEnd:
     try:
         text = json.dumps(dict(given))
     except (TypeError, ValueError):
-        raise InvalidInput(ON_END, given["task"], "must have arguments and options that are JSON data") from None
+        raise InvalidInput(
+            ON_END, given["task"], "must have arguments and options that are JSON data"
+        ) from None
     if len(text) > MAX_SIGNATURE_CHARS:
         rule = f"must be at most {MAX_SIGNATURE_CHARS} characters as JSON"
         raise InvalidInput(ON_END, given["task"], rule)

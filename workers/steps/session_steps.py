@@ -39,12 +39,18 @@ def install_revoke() -> None:
     @wraps(own)
     def revoke(state: Any, task_id: Any, *args: Any, **options: Any) -> Any:
         answer = own(state, task_id, *args, **options)
-        ids = [one for one in maybe_list(task_id) or () if isinstance(one, str)]
-        # Not in this thread, which is the event loop of the worker.
-        threading.Thread(target=_cancel, args=(state.app, ids), name="symposia-revoke", daemon=True).start()
+        _cancel_steps(state.app, task_id)
         return answer
 
+    # Called by `patches/control_messages.py` if the pool cannot terminate tasks.
+    revoke.cancel = _cancel_steps  # type: ignore[attr-defined]
     Panel.data[_REVOKE] = revoke
+
+
+def _cancel_steps(app: Celery, task_ids: object) -> None:
+    """Cancel the sessions of the steps among Celery tasks, not in this thread: it is the event loop of the worker."""
+    ids = [one for one in maybe_list(task_ids) or () if isinstance(one, str)]
+    threading.Thread(target=_cancel, args=(app, ids), name="symposia-revoke", daemon=True).start()
 
 
 def _cancel(app: Celery, task_ids: Iterable[str]) -> None:

@@ -74,7 +74,9 @@ class Shop:
         return self.session.s(collab, agents=agents, stop={"max_rounds": 1}, parameters=own, **options)
 
     def panel_step(self, **options: Any) -> Any:
-        return self.session.s(self.panel, parameters={"log": str(self.installation.folder / "calls")}, **options)
+        return self.session.s(
+            self.panel, parameters={"log": str(self.installation.folder / "calls")}, **options
+        )
 
 
 @pytest.fixture
@@ -151,7 +153,14 @@ def _job(shop: Shop, task_id: str) -> Any:
         return None
 
 
-BOUNDARIES = ["before-submit", "after-submit", "before-message", "after-message", "before-return", "before-finish"]
+BOUNDARIES = [
+    "before-submit",
+    "after-submit",
+    "before-message",
+    "after-message",
+    "before-return",
+    "before-finish",
+]
 
 
 @pytest.mark.parametrize("boundary", BOUNDARIES)
@@ -195,7 +204,9 @@ def test_on_end_sends_signature(shop: Shop, boundary: str) -> None:
 
 def test_waiting_in_task_is_refused(shop: Shop) -> None:
     shop.start_worker()
-    job = shop.installation.submit("round_robin", {"ann": "gated", "ben": "say"}, parameters={"gate": str(shop.gate)})
+    job = shop.installation.submit(
+        "round_robin", {"ann": "gated", "ben": "say"}, parameters={"gate": str(shop.gate)}
+    )
     assert "symposia.session" in get(shop.s("waits", job.id, False).apply_async())
     allowed = shop.s("waits", job.id, True).apply_async()
     shop.gate.touch()
