@@ -15,6 +15,7 @@ from ..client.building.app import create_app
 from ..client.building.connection import redis_url_in_use
 from ..client.building.runtime import build_runtime, per_process, registry_source, with_current_agents
 from ..client.building.schedules import build_schedule_runner
+from ..client.steps.service import steps_of
 from ..config.settings import Settings
 from ..patches.celery_consumer import install_cancel_turns
 from ..patches.celery_events import SentEventsStep
@@ -22,6 +23,7 @@ from ..patches.celery_tracebacks import omit_ignored_tracebacks
 from ..patches.kept_task_runner import KeptTasksStep
 from ..patches.kept_tasks import install_kept_task_sender
 from ..schedules.celery_tasks import install_schedule_runner
+from ..tasks.runtime.end_messages import install_end_messages
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .heartbeat.steps import HeartbeatStep, LostWorkersStep
 from .steps.background_loops import ArchiveStep, DeliveryStep, NotesStep, ReviewStep, ScheduleStep, TaskStep
@@ -48,6 +50,7 @@ def create_worker_app(settings: Settings) -> Celery:
     install_kept_task_sender(app, lambda bundles: runtime_of(app).graph.send_kept(bundles))  # noqa: PLW0108
     omit_ignored_tracebacks()
     install_revoke()
+    install_end_messages(app, lambda: steps_of(app))
     app.steps["worker"].update(
         {
             AgentsQueueStep,

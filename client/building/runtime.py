@@ -35,6 +35,7 @@ from ...state.sessions.store import SessionStore
 from ...state.worker_routes import WorkerRoutes
 from ...tasks.ports import EndMessages, NoEndMessages, Tracing
 from ...tasks.runtime.archiving import Archiver, ArchivingTimes
+from ...tasks.runtime.end_messages import AppEndMessages
 from ...tasks.runtime.graph import TaskGraph
 from ...tasks.runtime.history import HistoryReader, no_archive
 from ...tasks.runtime.leases import LeaseRenewer
@@ -203,7 +204,7 @@ def build_runtime(
     end_messages: EndMessages = NoEndMessages()
     if app is not None:
         on_session_ended = _notify_reviews(ReviewQueue(lambda: app))
-        end_messages = _StepMessages(app)
+        end_messages = AppEndMessages(app)
         graph = graph or TaskGraph(
             lambda: app,
             can_run=lambda name: agents().can_run(name),
@@ -249,19 +250,6 @@ def build_runtime(
         ),
         limits=limits,
     )
-
-
-class _StepMessages:
-    """Sender of the messages of ended sessions."""
-
-    def __init__(self, app: Celery) -> None:
-        self._app = app
-
-    def send(self, session_id: str) -> None:
-        """Send the message of an ended session, or leave it to the sweep."""
-        from ..steps.service import steps_of  # which builds sessions with this module
-
-        steps_of(self._app).send(session_id)
 
 
 def _notify_reviews(reviews: ReviewQueue) -> Callable[[SessionFacts], None]:

@@ -13,7 +13,7 @@ from kombu.utils.json import dumps, loads
 from ...config.settings import Settings, load_settings
 from ...jobs.collab import CollabJob
 from ...jobs.result import JobResult
-from ...models.errors import NoRedis, RedisUnavailable, SessionEnded, SessionNotFound, SymposiaError
+from ...models.errors import NoRedis, RedisUnavailable, SessionNotFound, SymposiaError
 from ...models.sessions.on_end import OnEnd
 from ...models.text.ids import derived_id
 from ...state.steps import StepRecord, StepStore
@@ -24,9 +24,7 @@ from ..building.sessions import Sessions
 from .documents import read_step
 
 if TYPE_CHECKING:
-    from celery import Celery
-
-    from .celery_tasks import SessionTask
+    from celery import Celery, Task
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +100,12 @@ class Steps:
             raise
 
     def run(
-        self, task: SessionTask, results: tuple[Any, ...], document: object, inputs: object, previous: object
+        self,
+        task: Task[..., Any],
+        results: tuple[Any, ...],
+        document: object,
+        inputs: object,
+        previous: object,
     ) -> dict[str, Any] | None:
         """Do what is to be done for a step: open its session, or report its end.
 
@@ -141,7 +144,7 @@ class Steps:
 
     def _open(
         self,
-        task: SessionTask,
+        task: Task[..., Any],
         session_id: str,
         results: tuple[Any, ...],
         document: object,
@@ -167,7 +170,7 @@ class Steps:
         except SessionNotFound:
             return None
 
-    def _report_revoked(self, task: SessionTask) -> None:
+    def _report_revoked(self, task: Task[..., Any]) -> None:
         task.backend.mark_as_revoked(task.request.id, "revoked", request=task.request, store_result=True)
         self.finish(str(task.request.id))
 
@@ -190,11 +193,13 @@ class Steps:
 
     def _cancel(self, session_id: str) -> None:
         job = self._find(session_id)
-        if job is not None:
-            try:
-                job.cancel("the Celery task was revoked")
-            except SessionEnded:
-                log.debug("session %s of a revoked step has ended", session_id)
+        if job is None or job.state().is_final:
+            return
+        try:
+            job.cancel("the Celery task was revoked")
+        except SymposiaError:
+            if not job.state().is_final:
+                raise
 
     def run_here(
         self, results: tuple[Any, ...], document: object, inputs: object, previous: object
