@@ -114,7 +114,8 @@ class CheckedNode(Node):
             return super().handle(method, arguments)
         log.warning("refusing control command %s: %s", method, reason)
         # A step of a canvas waits in no process: there is nothing to terminate, and its session is cancelled.
-        if method in ("revoke", "terminate") and (cancel := getattr(self.handlers["revoke"], "cancel", None)):
+        cancel = getattr((self.handlers or {}).get("revoke"), "cancel", None)
+        if method in ("revoke", "terminate") and cancel is not None and self.state is not None:
             cancel(self.state.app, arguments.get("task_id"))
         return {"error": reason}
 

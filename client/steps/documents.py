@@ -169,7 +169,7 @@ def to_json(value: object, where: str) -> Any:
         InvalidInput: It is no JSON data.
     """
     if isinstance(value, Condition):
-        return value.to_data()  # type: ignore[attr-defined]
+        return value.to_data()
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_none=True)
     if isinstance(value, type) and issubclass(value, BaseModel):
