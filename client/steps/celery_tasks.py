@@ -44,7 +44,7 @@ class SessionTask(Task):  # type: ignore[type-arg]
 
     subtask = signature
 
-    def apply_async(
+    def apply_async(  # type: ignore[override]  # Celery passes options by name
         self, args: Any = None, kwargs: Any = None, task_id: str | None = None, **options: Any
     ) -> AsyncResult[Any]:
         """Send the step. It is stored first, because a worker may be lost with the message."""
@@ -123,7 +123,7 @@ def session(
     return result
 
 
-@task_revoked.connect  # type: ignore[untyped-decorator]
+@task_revoked.connect
 def _end_revoked(sender: Any = None, request: Context | None = None, **_fields: Any) -> None:
     """Cancel the session of a step whose message was revoked, or has expired."""
     if getattr(sender, "name", None) == STEP and request is not None and request.id:

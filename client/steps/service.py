@@ -151,7 +151,7 @@ class Steps:
         inputs: object,
         previous: object,
     ) -> None:
-        request = task.request
+        request: Any = task.request
         options = task.signature_from_request(request, request.args, request.kwargs)["options"]
         call = _call_text(request.args, request.kwargs, options)
         self._store.register(session_id, call, stage="waiting", check_in_ms=self._grace_ms)
@@ -171,7 +171,7 @@ class Steps:
             return None
 
     def _report_revoked(self, task: Task[..., Any]) -> None:
-        task.backend.mark_as_revoked(task.request.id, "revoked", request=task.request, store_result=True)
+        task.backend.mark_as_revoked(str(task.request.id), "revoked", request=task.request, store_result=True)
         self.finish(str(task.request.id))
 
     def finish(self, task_id: str) -> None:

@@ -8,4 +8,5 @@ local there = redis.call('HGET', step, 'stage')
 if there == 'done' then return { 'done' } end
 if redis.call('HSETNX', step, 'call', call) == 1 then redis.call('HSET', step, 'sent_ms', NOW) end
 if not there or stage == 'waiting' then redis.call('HSET', step, 'stage', stage) end
-return { there and 'exists' or 'registered' }
+if there then return { 'exists' } end
+return { 'registered' }
