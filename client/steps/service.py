@@ -125,7 +125,8 @@ class Steps:
             return None
         if record is None or not record.is_open:
             self._open(task, session_id, results, document, inputs, previous)
-            record = None
+            if self._is_revoked(session_id):  # since the record was read
+                self._cancel(session_id)
         job = self._find(session_id)
         if job is not None and not job.state().is_final:
             return None
@@ -135,7 +136,7 @@ class Steps:
             return None
         self._store.index.set_due(session_id, int(self._settings.lease_s * 1000))
         self._fault_hook("before-return")
-        if record is not None and record.is_revoked:
+        if self._is_revoked(session_id):
             self._report_revoked(task)
             return None
         if job is None:
@@ -170,6 +171,10 @@ class Steps:
         except SessionNotFound:
             return None
 
+    def _is_revoked(self, session_id: str) -> bool:
+        record = self._store.read(session_id)
+        return record is not None and record.is_revoked
+
     def _report_revoked(self, task: Task[..., Any]) -> None:
         task.backend.mark_as_revoked(str(task.request.id), "revoked", request=task.request, store_result=True)
         self.finish(str(task.request.id))
@@ -184,7 +189,6 @@ class Steps:
         session_id = session_id_of(task_id)
         if self._store.mark_revoked(session_id):
             self._cancel(session_id)
-            self._store.index.set_due(session_id)
 
     def end_revoked(self, task_id: str) -> None:
         """Cancel the session of a step for which Celery has stored the state REVOKED."""
@@ -254,6 +258,8 @@ class Steps:
             self._store.index.remove(session_id)
         elif record.is_open and job is not None and not job.state().is_final:
             self._store.index.set_due(session_id, _CHECK_MS)
+            if record.is_revoked:  # and the worker that cancels its session was lost
+                self._cancel(session_id)
         else:
             self._send_step(session_id, record)
 
