@@ -15,6 +15,7 @@
 Public names:
 
     sessions       Client, AsyncClient, submit, get_job, CollabJob, AsyncCollabJob, as_completed, HowToRun, FailurePolicy
+    in Celery      session (a task for chains, groups and chords)
     in one process run_local, run_local_sync, LocalClient
     results        JobResult, PairVerdict, Item, ItemState, Delta, Drafts, ToolEvent, ToolStatus, Pending
     protocol       Collab, CollabMode, CollabStatus, Participant, ParticipantKind, Dialog, DialogStatus, Message, Role,
@@ -49,6 +50,7 @@ _NAMES = {
     "client.client": "Client get_job submit",
     "client.local.client": "LocalClient",
     "client.local.run": "run_local run_local_sync",
+    "client.steps.celery_tasks": "session",
     "errors": "AgentError InvalidInput ResultTimeout SessionFailed SessionNotFound SymposiaError",
     "evaluation.results": "EvaluatedRun EvaluationResult VariantSummary",
     "evaluation.runner": "EvaluationProgress",

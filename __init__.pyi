@@ -17,6 +17,7 @@ from .client.local.run import (
     run_local as run_local,
     run_local_sync as run_local_sync,
 )
+from .client.steps.celery_tasks import session as session
 from .errors import (
     AgentError as AgentError,
     InvalidInput as InvalidInput,

@@ -61,5 +61,6 @@ from .models.errors import (
     UnknownAgent as UnknownAgent,
     UnsuitableQueue as UnsuitableQueue,
     UnsuitableRedis as UnsuitableRedis,
+    WaitInTask as WaitInTask,
     WaitInTurn as WaitInTurn,
 )

@@ -50,6 +50,7 @@ class ArchivedJob(CollabJob):
         timeout: float | None = None,  # noqa: ARG002
         *,
         raise_on_failure: bool = False,
+        allow_join: bool = False,  # noqa: ARG002
     ) -> JobResult:
         """Return how the session ended. Raises NotLive if it has not."""
         if not self.state().is_final:

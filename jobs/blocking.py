@@ -35,6 +35,14 @@ def check_blocking_wait(session_id: str) -> None:
         warnings.warn(_IN_LOOP, RuntimeWarning, stacklevel=3)
 
 
+def blocks_worker() -> bool:
+    """Return whether this thread runs a Celery task of a worker, and Celery would refuse to wait for another task."""
+    if (state := sys.modules.get("celery._state")) is None:
+        return False
+    # Not within the pools of greenlets, and not while `allow_join_result` is active.
+    return bool(state.task_join_will_block()) and state.get_current_worker_task() is not None
+
+
 def is_notebook() -> bool:
     """Return whether this process is the kernel of a notebook."""
     return hasattr(_shell(), "kernel")

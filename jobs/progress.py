@@ -13,11 +13,11 @@ from dataclasses import replace
 from math import inf
 from typing import Any, Self
 
-from ..models.errors import InvalidInput, ResultTimeout
+from ..models.errors import InvalidInput, ResultTimeout, WaitInTask
 from ..models.protocol.dialog import Message, dialog_html
 from ..models.text.words import count_of
 from ..state.following import END_ONLY, follow
-from .blocking import check_blocking_wait, current_cell, is_notebook
+from .blocking import blocks_worker, check_blocking_wait, current_cell, is_notebook
 from .collab import CollabJob
 from .reading import connections_of
 from .result import JobResult
@@ -128,6 +128,7 @@ def as_completed(
     Raises:
         InvalidInput: `jobs` contains something else.
         ResultTimeout: A session has not ended in time; it continues.
+        WaitInTask: It is called in a Celery task of a worker, and a session has not ended.
         WaitInTurn: It is called in the turn of an agent.
     """
     waiting = list(jobs)
@@ -136,6 +137,8 @@ def as_completed(
             raise InvalidInput(f"jobs[{index}]", job, "must be a CollabJob")
     if waiting:
         check_blocking_wait(waiting[0].id)
+        if blocks_worker() and not all(job.state().is_final for job in waiting):
+            raise WaitInTask(waiting[0].id)
     return _iterate(waiting, timeout, progress)
 
 

@@ -12,7 +12,7 @@ from redis import Redis
 
 from ..models.alignment.ledger import Ledger
 from ..models.attachments import Attachment
-from ..models.errors import AttachmentUnavailable, InvalidInput, SessionNotFound
+from ..models.errors import AttachmentUnavailable, InvalidInput, SessionNotFound, WaitInTask
 from ..models.modes import mode_of
 from ..models.protocol.base import Event
 from ..models.protocol.collab import Collab, CollabStatus, Participant
@@ -43,7 +43,7 @@ from ..tasks.sessions.task_tree import last_spoken
 from ..tasks.views.session_views import SessionFacts, read_facts
 from ..tasks.views.turn_context import last_messages
 from .attachments import attachments_of, find_attachment
-from .blocking import check_blocking_wait
+from .blocking import blocks_worker, check_blocking_wait
 from .result import Item, JobResult, items_of
 
 if TYPE_CHECKING:
@@ -285,7 +285,12 @@ class ReadableJob:
 
         Args:
             follow: Wait for more until the session ends. Logs a warning when no worker is running.
+
+        Raises:
+            WaitInTask: It follows in a Celery task of a worker, and the session has not ended.
         """
+        if follow:
+            self._check_task()
         return (self._read(Message, text, "dialog") for text in self._stream_texts("dialog", follow))
 
     def events(self, *, follow: bool = False) -> Iterator[MapEvent]:
@@ -318,7 +323,9 @@ class ReadableJob:
         for moment in self.live():
             yield from output_pieces(moment)
 
-    def result(self, timeout: float | None = None, *, raise_on_failure: bool = False) -> JobResult:
+    def result(
+        self, timeout: float | None = None, *, raise_on_failure: bool = False, allow_join: bool = False
+    ) -> JobResult:
         """Wait for the end of the session. Logs a warning when no worker is running.
 
         Warns in a running event loop, which it would block.
@@ -327,6 +334,8 @@ class ReadableJob:
             timeout: Seconds to wait. None: no limit.
             raise_on_failure: Raise SessionFailed if the session was not completed, as `raise_for_failure` of the
                 result does.
+            allow_join: Wait also in a Celery task, which then holds a place of the worker's pool: if all places wait,
+                no session continues. `symposia.session` waits without holding one.
 
         Returns:
             How the session ended, and all its messages.
@@ -334,9 +343,12 @@ class ReadableJob:
         Raises:
             ResultTimeout: The session has not ended in time; it continues.
             SessionFailed: The session was not completed, and `raise_on_failure` is set.
+            WaitInTask: It is called in a Celery task of a worker, and the session has not ended.
             WaitInTurn: It is called in the turn of an agent, which may call a sub-session instead.
         """
         check_blocking_wait(self.id)
+        if not allow_join:
+            self._check_task()
         look = self._watch().check
         for _ in follow(
             self._connections.redis, self.id, "events", after=END_ONLY, timeout_s=timeout, waiting=look
@@ -346,6 +358,10 @@ class ReadableJob:
         return result.raise_for_failure() if raise_on_failure else result
 
     # -- reading ----------------------------------------------------------------------------
+
+    def _check_task(self) -> None:
+        if blocks_worker() and not self.state().is_final:
+            raise WaitInTask(self.id)
 
     def _watch(self) -> WorkerWatch:
         return watch_of(self)

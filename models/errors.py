@@ -20,6 +20,7 @@
     │   ├── SessionConflict
     │   ├── PartlySubmitted                 `submit_many` was interrupted
     │   ├── ReplyRefused                    no open question for this answer
+    │   ├── WaitInTask                      a Celery task waits for a session
     │   ├── WaitInTurn                      an agent waits for a session
     │   ├── SessionFailed                   the result of a session that was not completed
     │   └── ResultTimeout (also TimeoutError)
@@ -393,11 +394,28 @@ class WaitInTurn(SessionError):
 class SessionFailed(SessionError):
     """The session was cancelled, also because an agent failed: `session_id`, `reason`, `detail`."""
 
-    def __init__(self, session_id: str, *, reason: str, detail: str) -> None:
+    def __init__(self, session_id: str, reason: str = "", detail: str = "") -> None:
         super().__init__(f"session {session_id!r} was not completed: {reason}{detail and f' ({detail})'}")
+        self.message = str(self)
         self.session_id = session_id
         self.reason = reason
         self.detail = detail
+        # Celery's result backends store these, and call the class with them.
+        self.args = (session_id, reason, detail)
+
+    def __str__(self) -> str:
+        return self.message if hasattr(self, "message") else super().__str__()
+
+
+class WaitInTask(SessionError):
+    """A Celery task must not wait for a session, because it would hold a place of the worker's pool."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(
+            f"session {session_id!r} cannot be waited for in a Celery task, which would hold a place of the worker's "
+            "pool; use symposia.session as a step of a chain, or result(allow_join=True)"
+        )
+        self.session_id = session_id
 
 
 class ResultTimeout(SessionError, TimeoutError):

@@ -113,6 +113,10 @@ class CheckedNode(Node):
         if reason is None:
             return super().handle(method, arguments)
         log.warning("refusing control command %s: %s", method, reason)
+        # A step of a canvas waits in no process: there is nothing to terminate, and its session is cancelled.
+        cancel = getattr((self.handlers or {}).get("revoke"), "cancel", None)
+        if method in ("revoke", "terminate") and cancel is not None and self.state is not None:
+            cancel(self.state.app, arguments.get("task_id"))
         return {"error": reason}
 
 

@@ -94,6 +94,21 @@ class NoMetrics:
         """Do nothing."""
 
 
+class EndMessages(Protocol):
+    """Sender of the messages that sessions cause when they end."""
+
+    def send(self, session_id: str) -> None:
+        """Send the message of an ended session, or leave it to the sweep; may be called again."""
+        ...
+
+
+class NoEndMessages:
+    """Sender for a process without a Celery app, where no session has such a message."""
+
+    def send(self, session_id: str) -> None:
+        """Do nothing."""
+
+
 class HeldSessions(Protocol):
     """Report of the sessions that this process works on."""
 

@@ -16,6 +16,7 @@ from ..client.building.app import create_app
 from ..client.building.connection import redis_url_in_use
 from ..client.building.runtime import build_runtime, per_process, registry_source, with_current_agents
 from ..client.building.schedules import build_schedule_runner
+from ..client.steps.service import steps_of
 from ..config.settings import Settings
 from ..models.errors import SymposiaError
 from ..patches.celery_consumer import install_cancel_turns
@@ -24,10 +25,12 @@ from ..patches.celery_tracebacks import omit_ignored_tracebacks
 from ..patches.kept_task_runner import KeptTasksStep
 from ..patches.kept_tasks import install_kept_task_sender
 from ..schedules.celery_tasks import install_schedule_runner
+from ..tasks.runtime.end_messages import install_end_messages
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .heartbeat.steps import HeartbeatStep, LostWorkersStep
 from .steps.background_loops import ArchiveStep, DeliveryStep, NotesStep, ReviewStep, ScheduleStep, TaskStep
 from .steps.monitoring import HealthStep, MetricsStep, write_counts
+from .steps.session_steps import SessionStepsStep, install_revoke
 from .steps.startup import AgentsQueueStep, OptionsStep, RuntimeStep, end_worker
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
@@ -37,6 +40,7 @@ TASK_MODULES = (
     "symposia.tasks.celery_tasks",
     "symposia.schedules.celery_tasks",
     "symposia.reviews.celery_tasks",
+    "symposia.client.steps.celery_tasks",
 )
 
 
@@ -56,6 +60,8 @@ def prepare_worker(app: Celery) -> None:
     install_cancel_turns(app, partial(_cancel_turns, app))
     install_kept_task_sender(app, lambda bundles: runtime_of(app).graph.send_kept(bundles))  # noqa: PLW0108
     omit_ignored_tracebacks()
+    install_revoke()
+    install_end_messages(app, lambda: steps_of(app))
     app.steps["worker"].update(
         {
             AgentsQueueStep,
@@ -69,6 +75,7 @@ def prepare_worker(app: Celery) -> None:
             ReviewStep,
             RuntimeStep,
             ScheduleStep,
+            SessionStepsStep,
             SweepStep,
             TaskStep,
         }

@@ -151,7 +151,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
 
     @document_as(CollabJob.result)
     async def result(  # noqa: D102
-        self, timeout: float | None = None, *, raise_on_failure: bool = False
+        self, timeout: float | None = None, *, raise_on_failure: bool = False, allow_join: bool = False
     ) -> JobResult:
         job = self._blocking()
         if job.is_live:
@@ -162,7 +162,9 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
                         pass
             except TimeoutError:
                 raise ResultTimeout(self.id, timeout_s=timeout or 0) from None
-        return await self._threads.run_call(job.result, raise_on_failure=raise_on_failure)
+        return await self._threads.run_call(
+            job.result, raise_on_failure=raise_on_failure, allow_join=allow_join
+        )
 
     @document_as(CollabJob.wait_for_question)
     async def wait_for_question(self, timeout: float | None = None) -> Pending | None:  # noqa: D102

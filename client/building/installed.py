@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...config.settings import Settings
+from ...config.settings import Settings, load_settings
 from ...models.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -35,3 +35,8 @@ def settings_of_app(app: Celery) -> Settings:
         rule = "must be an app on which Symposia is installed: call symposia.install(app) first"
         raise InvalidInput("app", app.main or "(no name)", rule)
     return prepare()
+
+
+def settings_for(app: Celery) -> Settings:
+    """Return the settings of an app, or those of this process if Symposia is not installed on it."""
+    return settings_of_app(app) if is_installed(app) else load_settings()

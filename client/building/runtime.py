@@ -33,8 +33,9 @@ from ...state.redis.connect import connect
 from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.store import SessionStore
 from ...state.worker_routes import WorkerRoutes
-from ...tasks.ports import Tracing
+from ...tasks.ports import EndMessages, NoEndMessages, Tracing
 from ...tasks.runtime.archiving import Archiver, ArchivingTimes
+from ...tasks.runtime.end_messages import AppEndMessages
 from ...tasks.runtime.graph import TaskGraph
 from ...tasks.runtime.history import HistoryReader, no_archive
 from ...tasks.runtime.leases import LeaseRenewer
@@ -203,8 +204,10 @@ def build_runtime(
     agents, agent_times = agents or registry_source(settings).current, AgentTimes()
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
     served = partial(served_queues, app)
+    end_messages: EndMessages = NoEndMessages()
     if app is not None:
         on_session_ended = _notify_reviews(ReviewQueue(lambda: app))
+        end_messages = AppEndMessages(app)
         graph = graph or TaskGraph(
             lambda: app,
             can_run=lambda need: can_run_here(agents(), served(), need),
@@ -247,6 +250,7 @@ def build_runtime(
             archiver=archiver,
             tracing=tracing,
             on_session_ended=on_session_ended,
+            end_messages=end_messages,
         ),
         limits=limits,
     )

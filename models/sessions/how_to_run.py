@@ -24,6 +24,7 @@ from ..turns.asked_people import read_names
 from ..turns.items import NewItem
 from .inputs import FIELD
 from .limits import MAX_MESSAGES, TurnLimits
+from .on_end import ON_END, read_on_end
 from .options import MAX_ITEMS, AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .stop_conditions import Condition, StopCondition
 from .stop_syntax import read_stop
@@ -146,6 +147,7 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "draft": partial(_read_choice, "draft"),
     "output": read_schema,
     "attachments": read_given,
+    ON_END: read_on_end,
 }
 
 
@@ -177,6 +179,7 @@ class HowToRun(MemoryChoices, total=False):
     inputs: Mapping[str, str | int | float | bool] | None
     attachments: Iterable[Path | Attachment] | None
     recall: str | RecallOptions | None
+    on_end: Mapping[str, Any] | None
 
 
 #: Options by name, in the order in which they are documented.
@@ -242,6 +245,8 @@ def read_document(document: object) -> tuple[dict[str, Any], HowToRun]:
     if ATTACHMENTS in data:  # nothing but the program of a submitter opens files
         raise InvalidInput(ATTACHMENTS, data[ATTACHMENTS], _ONLY_SUBMITTED)
     check_known(data, _DOCUMENT_FIELDS)
+    if ON_END in data:  # a file must not name tasks of an application
+        raise InvalidInput(ON_END, data[ON_END], "must be given to `submit`, not in a session file")
     how = {name: data.pop(name) for name in OPTIONS if name in data and name != FIELD}
     participants, agents = _split_participants(data.get("participants"))
     if "participants" in data:

@@ -18,6 +18,7 @@ from ..text.ids import Id, new_id
 from ..turns.frozen import Frozen, ShortText
 from .inputs import InputValue
 from .limits import Tenant, TurnLimits
+from .on_end import OnEnd
 from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .stop_conditions import StopCondition
 from .subsessions import ParentRef
@@ -67,6 +68,8 @@ class SessionOptions(Frozen):
     memory: MemoryOptions | None = None
     #: Whose long-term memory its turns use; None: none. Left out then, so that workers of earlier versions read it.
     recall: RecallOptions | None = Field(default=None, exclude_if=lambda value: value is None)
+    #: What is sent when it ends; None: nothing. Left out then, as above.
+    on_end: OnEnd | None = Field(default=None, exclude_if=lambda value: value is None)
     #: The turn that it answers; None: it is no sub-session.
     parent: ParentRef | None = None
 

@@ -23,6 +23,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{id}:unstored` | hash | results of turns whose statements the dialog memory does not have yet, by turn number; TTL one week |
 | `symposia:{id}:noted:<turn>` | string | turn whose notes are being stored in the long-term memory, or are stored; TTL one day |
 | `symposia:{id}:parsed:<opened_ms>` | string | parameters read from the sentence of a session; TTL one week |
+| `symposia:{id}:step` | hash | step of a Celery canvas whose result is that of the session; TTL `retention_s` when it is over |
 | `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; TTL one day |
 | `symposia:{id}:recorded` | hash | records of written turns that are not archived yet, by token, in a session that records its calls; TTL `retention_s` after the newest record |
 | `symposia:{tenant:NAME}:books` | hash | usage of a tenant today, and its reservations; TTL two days |
@@ -41,6 +42,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:sessions` | sorted set | sessions, by opening time; before a session is opened, by the time it was listed |
 | `symposia:reviews` | sorted set | batch reviews, by start time |
 | `symposia:reviews:due` | sorted set | unfinished batch reviews, by the time of the next check by the sweep |
+| `symposia:steps` | sorted set | steps of Celery canvases that are not over, and ended sessions with `on_end`, by the time of the next check |
 | `symposia:deliveries` | sorted set | delivery queue: reports to deliver, by the time of the next attempt; capped |
 | `symposia:deliveries:failed` | list | newest deliveries that failed permanently; capped, TTL one week |
 | `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
@@ -78,6 +80,7 @@ from __future__ import annotations
 PREFIX = "symposia"
 DUE = f"{PREFIX}:due"
 ARCHIVE_QUEUE = f"{PREFIX}:owed"
+STEPS = f"{PREFIX}:steps"
 SESSIONS = f"{PREFIX}:sessions"
 INBOX = f"{PREFIX}:inbox"
 QUEUE_PROGRESS = f"{PREFIX}:taken"

@@ -26,7 +26,17 @@ from ...models.sessions.subsession_limits import MAX_DEPTH, MAX_SUBSESSIONS
 from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.records import SessionState
 from ...state.sessions.store import SessionStore
-from ..ports import HeldSessions, MemoryPort, MetricSink, NoHeldSessions, NoMetrics, RecollectionPort, Tracing
+from ..ports import (
+    EndMessages,
+    HeldSessions,
+    MemoryPort,
+    MetricSink,
+    NoEndMessages,
+    NoHeldSessions,
+    NoMetrics,
+    RecollectionPort,
+    Tracing,
+)
 from ..views.session_views import SessionFacts, read_facts
 from .archiving import Archiver
 from .graph import TaskGraph
@@ -286,6 +296,8 @@ class Ports:
     archiver: Archiver | None = None
     #: None: nothing is traced.
     tracing: Tracing | None = None
+    #: Messages of ended sessions with `on_end`; sent before a session leaves the due index.
+    end_messages: EndMessages = field(default_factory=NoEndMessages)
     #: Callback for each session that a plan has ended, called at most once; only a hint.
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
 

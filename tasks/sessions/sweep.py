@@ -207,9 +207,11 @@ def _record_end(runtime: Runtime, session_id: str) -> None:
     """Mark a session as ended that was cancelled, or whose worker died after it had ended the session."""
     # The state is read first: a failed read leaves the session to the next sweep.
     has_family = FamilyStore(runtime.store.client).links(session_id).has_family
-    ended = _read_ended(runtime, session_id) if has_family or runtime.ports.tracing is not None else None
-    if ended is not None:
+    ended = _read_ended(runtime, session_id)
+    if ended is not None and has_family:
         runtime.sessions.tree.settle_end(runtime, *ended)
+    if ended is not None and ended[0].spec.on_end is not None:
+        runtime.ports.end_messages.send(session_id)
     if runtime.index.mark_ended(session_id) and runtime.ports.tracing is not None and ended is not None:
         runtime.ports.tracing.end_session(*ended)
 

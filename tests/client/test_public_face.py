@@ -112,6 +112,7 @@ NAMES = sorted(
         "register_task_manager",
         "run_local",
         "run_local_sync",
+        "session",
         "submit",
     ]
 )

@@ -75,6 +75,7 @@ from symposia.models.errors import (
     UnknownAgent,
     UnsuitableQueue,
     UnsuitableRedis,
+    WaitInTask,
     WaitInTurn,
     invalid_input,
 )
@@ -152,6 +153,10 @@ EXAMPLES = {
     ScheduleNotFound("nightly"): "schedule 'nightly' not found",
     SessionConflict("s1"): "session 's1' already exists with different content; use a new collab_id",
     ReplyRefused("s1", "ben", "late"): ("session 's1' refused the answer of 'ben': the deadline has passed"),
+    WaitInTask(
+        "s1"
+    ): "session 's1' cannot be waited for in a Celery task, which would hold a place of the worker's pool; "
+    "use symposia.session as a step of a chain, or result(allow_join=True)",
     WaitInTurn(
         "s1"
     ): "session 's1' cannot be waited for in a turn of an agent, which would hold a thread of the "

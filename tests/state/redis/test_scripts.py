@@ -29,6 +29,7 @@ FIRST_KEYS = {
     "limits": {"rate", "books"},
     "recording": {"recorded"},
     "worker_leases": {"leases"},
+    "steps": {"step"},
 }
 OF_SESSIONS = [verb for verb in VERBS if verb.partition("/")[0] not in FIRST_KEYS]
 #: What the scripts call, with the release of Redis that brought it (or the newest option used of it).

@@ -1,0 +1,1 @@
+"""A session as a step of a Celery canvas: `symposia.session.s(...)`."""

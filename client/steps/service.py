@@ -1,0 +1,336 @@
+"""Steps of Celery canvases in one process: their sessions, and the messages that are sent when these end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kombu.exceptions import EncodeError
+from kombu.utils.json import dumps, loads
+
+from ...config.settings import Settings
+from ...jobs.collab import CollabJob
+from ...jobs.result import JobResult
+from ...models.errors import NoRedis, RedisUnavailable, SessionNotFound, SymposiaError
+from ...models.sessions.on_end import OnEnd
+from ...models.text.ids import derived_id
+from ...state.steps import StepRecord, StepStore
+from ...tasks.runtime.graph import broker_error
+from ..building.connection import connect_in_use
+from ..building.installed import settings_for
+from ..building.runtime import per_process
+from ..building.sessions import Sessions
+from .documents import read_step
+
+if TYPE_CHECKING:
+    from celery import Celery, Task
+
+log = logging.getLogger(__name__)
+
+#: Name of the Celery task.
+STEP = "symposia.session"
+#: State of a step whose session has not ended; turns that wait for a sub-session have it, too.
+AWAITING = "AWAITING_SESSION"
+#: Options of `apply_async` that belong to one attempt to send.
+_OF_ONE_SENDING = (
+    "producer",
+    "connection",
+    "publisher",
+    "router",
+    "eta",
+    "countdown",
+    "add_to_parent",
+    "retry",
+)
+#: Maximum number of steps per claim.
+_BATCH = 100
+#: Milliseconds between two checks of a step whose session has not ended: the end of the session sends the message.
+_CHECK_MS = 60_000
+_ATTRIBUTE = "symposia_steps"
+
+
+def session_id_of(task_id: str) -> str:
+    """Return the id of the session of a step."""
+    return derived_id(f"symposia.session {task_id}")
+
+
+def end_message_id(session_id: str) -> str:
+    """Return the id of the Celery task that `on_end` sends."""
+    return derived_id(f"on_end {session_id}")
+
+
+class Steps:
+    """The steps of an app. Connects lazily.
+
+    `fault_hook`: called at each boundary between two phases of a step, with its name; in production it does nothing.
+    """
+
+    def __init__(
+        self, app: Celery, settings: Settings, *, fault_hook: Callable[[str], object] = lambda _: None
+    ) -> None:
+        self._app = app
+        self._settings = settings
+        self._store = StepStore(connect_in_use(settings))
+        self._sessions = Sessions(settings, lambda: app)
+        self._fault_hook = fault_hook
+
+    @property
+    def _grace_ms(self) -> int:
+        return int(self._settings.redispatch_after_s * 1000)
+
+    @contextmanager
+    def sending(
+        self, task_id: str, args: Any, kwargs: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> Iterator[None]:
+        """Store a step while its message is sent in the block; without Redis the message is all there is."""
+        session_id, is_new = session_id_of(task_id), False
+        try:
+            call = _call_text(args, kwargs, {**options, "task_id": task_id})
+            delay_ms = int(1000 * (options.get("countdown") or 0))
+            word = self._store.register(session_id, call, stage="sent", check_in_ms=self._grace_ms + delay_ms)
+            is_new = word == "registered"
+        except (NoRedis, RedisUnavailable) as error:
+            log.warning("step %s is sent, but not stored: %s", task_id, error)
+        try:
+            yield
+        except BaseException:
+            if is_new:
+                self._store.withdraw(session_id)
+            raise
+
+    def run(
+        self,
+        task: Task[..., Any],
+        results: tuple[Any, ...],
+        document: object,
+        inputs: object,
+        previous: object,
+    ) -> dict[str, Any] | None:
+        """Do what is to be done for a step: open its session, or report its end.
+
+        Returns:
+            The result; None: the session has not ended, or another run reports its end.
+
+        Raises:
+            SessionFailed: The session was not completed.
+            InvalidInput: A value breaks a rule; no session was opened.
+            StateError: Redis does not answer.
+        """
+        task_id = str(task.request.id)
+        session_id = session_id_of(task_id)
+        self._fault_hook("before-submit")
+        record = self._store.read(session_id)
+        if record is not None and record.stage == "done":
+            return None
+        if record is None or not record.is_open:
+            self._open(task, session_id, results, document, inputs, previous)
+            if self._is_revoked(session_id):  # since the record was read
+                self._cancel(session_id)
+        job = self._find(session_id)
+        if job is not None and not job.state().is_final:
+            return None
+        word = self._store.claim(session_id, lease_ms=int(self._settings.lease_s * 1000))
+        if word != "granted":
+            log.info("step %s: the end of its session is already reported (%s)", task_id, word)
+            return None
+        self._store.index.set_due(session_id, int(self._settings.lease_s * 1000))
+        self._fault_hook("before-return")
+        if self._is_revoked(session_id):
+            self._report_revoked(task)
+            return None
+        if job is None:
+            raise SessionNotFound(session_id)
+        return result_data(job.result().raise_for_failure())
+
+    def _open(
+        self,
+        task: Task[..., Any],
+        session_id: str,
+        results: tuple[Any, ...],
+        document: object,
+        inputs: object,
+        previous: object,
+    ) -> None:
+        request: Any = task.request
+        options = task.signature_from_request(request, request.args, request.kwargs)["options"]
+        call = _call_text(request.args, request.kwargs, options)
+        self._store.register(session_id, call, stage="waiting", check_in_ms=self._grace_ms)
+        submission = read_step(session_id, results, document, inputs, previous)
+        submission = submission.model_copy(update={"on_end": OnEnd(task=request.id)})
+        # Before the session is open: its end may set the final state at once.
+        task.update_state(state=AWAITING, meta={"collab_id": session_id})
+        self._sessions.submit(submission)
+        self._fault_hook("after-submit")
+        self._store.mark_open(session_id)
+        task.send_event("task-awaiting_session", result=repr(f"waits for session {session_id}"))
+
+    def _find(self, session_id: str) -> CollabJob | None:
+        try:
+            return self._sessions.get(session_id)
+        except SessionNotFound:
+            return None
+
+    def _is_revoked(self, session_id: str) -> bool:
+        record = self._store.read(session_id)
+        return record is not None and record.is_revoked
+
+    def _report_revoked(self, task: Task[..., Any]) -> None:
+        task.backend.mark_as_revoked(str(task.request.id), "revoked", request=task.request, store_result=True)
+        self.finish(str(task.request.id))
+
+    def finish(self, task_id: str) -> None:
+        """Record that Celery has stored the result of a step, and sent what follows."""
+        self._fault_hook("before-finish")
+        self._store.finish(session_id_of(task_id), ttl_ms=self._settings.retention_s * 1000)
+
+    def revoke(self, task_id: str) -> None:
+        """Cancel the session of a step, whose end sends the message; a worker answers it with the state REVOKED."""
+        session_id = session_id_of(task_id)
+        if self._store.mark_revoked(session_id):
+            self._cancel(session_id)
+
+    def end_revoked(self, task_id: str) -> None:
+        """Cancel the session of a step for which Celery has stored the state REVOKED."""
+        self._cancel(session_id_of(task_id))
+        self.finish(task_id)
+
+    def _cancel(self, session_id: str) -> None:
+        job = self._find(session_id)
+        if job is None or job.state().is_final:
+            return
+        try:
+            job.cancel("the Celery task was revoked")
+        except SymposiaError:
+            if not job.state().is_final:
+                raise
+
+    def run_here(
+        self, results: tuple[Any, ...], document: object, inputs: object, previous: object
+    ) -> dict[str, Any]:
+        """Run the session of a step in this process.
+
+        Raises:
+            SessionFailed: The session was not completed.
+            InvalidInput: A value breaks a rule.
+        """
+        from ...models.text.ids import new_id
+        from ..local.client import LocalClient
+
+        submission = read_step(new_id(), results, document, inputs, previous)
+        with LocalClient(agents_file=self._settings.agents_file) as client:
+            job = client.submit_unattended(submission)
+            return result_data(job.result(allow_join=True).raise_for_failure())
+
+    # -- messages at the end ----------------------------------------------------------------
+
+    def send(self, session_id: str) -> None:
+        """Send the message of an ended session; if that fails, the sweep sends it."""
+        self._store.index.set_due(session_id)
+        self._fault_hook("before-message")
+        try:
+            self._check(session_id)
+        except (SymposiaError, broker_error()) as error:
+            log.warning("message of ended session %s not sent, will retry: %s", session_id, error)
+
+    def sweep(self) -> int:
+        """Send the messages that are due; return the number of checked steps.
+
+        Raises:
+            RedisUnavailable, OperationalError: The others are claimed again after the grace time.
+        """
+        claimed = self._store.index.claim(limit=_BATCH, hold_ms=self._grace_ms)
+        for session_id in claimed:
+            try:
+                self._check(session_id)
+            except (RedisUnavailable, broker_error()):
+                raise
+            except Exception:  # one step must not block the others
+                log.exception("sending the message of session %s failed, will retry", session_id)
+        return len(claimed)
+
+    def _check(self, session_id: str) -> None:
+        record = self._store.read(session_id)
+        job = self._find(session_id)
+        if record is None:
+            self._send_on_end(session_id, job)
+        elif record.stage == "done":
+            self._store.index.remove(session_id)
+        elif record.is_open and job is not None and not job.state().is_final:
+            self._store.index.set_due(session_id, _CHECK_MS)
+            if record.is_revoked:  # and the worker that cancels its session was lost
+                self._cancel(session_id)
+        else:
+            self._send_step(session_id, record)
+
+    def _send_step(self, session_id: str, record: StepRecord) -> None:
+        if not record.call:
+            self._store.index.remove(session_id)
+            return
+        call = loads(record.call)
+        task: Any = self._app.tasks[STEP]
+        # First: a crash after this line delays the next copy of the message, which a run after `done` ignores.
+        self._store.index.set_due(session_id, self._grace_ms)
+        task.send_again(tuple(call["args"]), call["kwargs"], call["options"])
+        self._fault_hook("after-message")
+
+    def _send_on_end(self, session_id: str, job: CollabJob | None) -> None:
+        """Send the signature that was given to `submit`."""
+        from celery import signature
+
+        on_end = None if job is None else job.spec.on_end
+        if job is None or on_end is None or on_end.signature is None:
+            self._store.index.remove(session_id)  # it has expired, or was never opened
+            return
+        if not job.state().is_final:
+            self._store.index.set_due(session_id, _CHECK_MS)
+            return
+        sent = signature(dict(on_end.signature), app=self._app)
+        sent.apply_async((result_data(job.result()),), task_id=end_message_id(session_id))
+        self._fault_hook("after-message")
+        self._store.index.remove(session_id)
+
+
+def result_data(result: JobResult) -> dict[str, Any]:
+    """Return the result of a session as JSON data: that of its Celery task."""
+    return {
+        "collab_id": result.collab.collab_id,
+        "status": result.collab.status.value,
+        "reason": result.reason,
+        "detail": result.detail,
+        "text": result.text,
+        "output": result.output_data,
+        "turns": result.turns,
+        "rounds": result.rounds,
+        "usage": result.usage.to_json_data(),
+    }
+
+
+def _call_text(args: Any, kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """Return a message as JSON, without the options that belong to one sending."""
+    kept = {}
+    for name, value in options.items():
+        if value is None or name in _OF_ONE_SENDING:
+            continue
+        try:
+            dumps(value)
+        except (TypeError, ValueError, EncodeError):
+            continue
+        kept[name] = value
+    return str(dumps({"args": list(args or ()), "kwargs": dict(kwargs or {}), "options": kept}))
+
+
+def install_steps(app: Celery, provider: Callable[[], Steps]) -> None:
+    """Set the provider of the steps of an app; it is called once per process."""
+    setattr(app, _ATTRIBUTE, provider)
+
+
+def steps_of(app: Celery) -> Steps:
+    """Return the steps of an app in this process."""
+    provider: Callable[[], Steps] | None = getattr(app, _ATTRIBUTE, None)
+    if provider is None:
+        settings = settings_for(app)
+        provider = per_process(lambda: Steps(app, settings))
+        install_steps(app, provider)
+    return provider()

@@ -1,0 +1,106 @@
+"""Steps of Celery canvases whose results come from sessions, in Redis. The client must decode responses.
+
+The record of a step holds what its Celery message holds, so that the message can be sent again. The index of steps
+is the outbox: an entry exists from before a message is sent until the step is over. So it names each message that
+may have to be sent again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from redis import Redis
+
+from .redis.due_index import DueIndex
+from .redis.keys import STEPS, session_key
+from .redis.readers import server_ms
+from .redis.scripts import call_script
+
+
+class StepIndex(DueIndex):
+    """Steps, and sessions with a message to send at their end, by the time of the next check."""
+
+    KEY = STEPS
+
+    def set_due(self, session_id: str, in_ms: int = 0) -> None:
+        """Add a session, or set the time of its next check, in milliseconds from now."""
+        self._client.zadd(STEPS, {session_id: server_ms(self._client) + in_ms})
+
+    def remove(self, session_id: str) -> None:
+        """Remove a session: nothing is left to send."""
+        self._client.zrem(STEPS, session_id)
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """Record of a step."""
+
+    #: `sent`: no worker has opened its session; `waiting`: for the end of its session; `done`.
+    stage: str
+    #: The message as JSON; empty: not stored.
+    call: str
+    #: Whether its session was opened.
+    is_open: bool
+    is_revoked: bool
+
+
+class StepStore:
+    """Records of steps, by the ids of their sessions."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+        self.index = StepIndex(client)
+
+    def register(self, session_id: str, call: str, *, stage: str, check_in_ms: int) -> str:
+        """Store a step before its message is sent (`sent`) or its session is opened (`waiting`).
+
+        Return `registered`, `exists` or `done`.
+        """
+        # The entry first: a crash between both leaves an entry without a record, which the sweep removes.
+        self.index.set_due(session_id, check_in_ms)
+        word: str = call_script(
+            self._client, "steps/register", [_key(session_id)], {"call": call, "stage": stage}
+        )[0]
+        if word == "done":
+            self.index.remove(session_id)
+        return word
+
+    def read(self, session_id: str) -> StepRecord | None:
+        """Return the record of a step; None: there is none."""
+        names = ("stage", "call", "open", "revoked")
+        stage, call, is_open, revoked = cast(
+            "list[str | None]", self._client.hmget(_key(session_id), list(names))
+        )
+        return None if stage is None else StepRecord(stage, call or "", bool(is_open), bool(revoked))
+
+    def mark_open(self, session_id: str) -> None:
+        """Record that the session of a step is open."""
+        self._client.hset(_key(session_id), "open", "1")
+
+    def mark_revoked(self, session_id: str) -> bool:
+        """Record that a step is revoked; return whether it is a step that is not over."""
+        record = self.read(session_id)
+        if record is None or record.stage == "done":
+            return False
+        self._client.hset(_key(session_id), "revoked", "1")
+        return True
+
+    def claim(self, session_id: str, *, lease_ms: int) -> str:
+        """Claim the report of the end: `granted`, `held`, `done` or `missing`."""
+        word: str = call_script(self._client, "steps/claim", [_key(session_id)], {"lease_ms": lease_ms})[0]
+        return word
+
+    def finish(self, session_id: str, *, ttl_ms: int) -> None:
+        """Record that a step is over."""
+        call_script(self._client, "steps/finish", [_key(session_id)], {"ttl_ms": ttl_ms})
+        self.index.remove(session_id)
+
+    def withdraw(self, session_id: str) -> None:
+        """Remove a step whose message was not sent."""
+        self._client.delete(_key(session_id))
+        self.index.remove(session_id)
+
+
+def _key(session_id: str) -> str:
+    return session_key(session_id, "step")

@@ -1,0 +1,232 @@
+"""A session as a step of a Celery canvas: chains, groups, chords, links, revoke, retry, kills; and `on_end`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import Celery, chain, chord, group, signature
+from celery.exceptions import TaskRevokedError
+
+import symposia
+from live import LiveWorker, until
+from scaling import patient
+from symposia.client.steps.service import end_message_id, session_id_of
+from symposia.config.settings import load_settings
+from symposia.models.errors import InvalidInput, SessionFailed
+
+PANEL = """
+title: A panel
+purpose: Talk about {topic}.
+mode: round_robin
+inputs:
+  - {name: topic}
+participants:
+  - {participant_id: ann, agent: say}
+  - {participant_id: ben, agent: say}
+stop: {max_rounds: 1}
+"""
+
+
+class Shop:
+    """A producer: an app of its own, with a worker of our app that has the tasks of the shop, too."""
+
+    def __init__(self, installation: Any) -> None:
+        self.installation = installation
+        self.panel = installation.folder / "panel.yaml"
+        self.panel.write_text(PANEL)
+        url = installation.redis_url
+        self.app = Celery("shop", broker=url, backend=url, set_as_current=False)
+        self.app.conf.update(task_default_queue="symposia", result_expires=600)
+        self.app.symposia_settings = load_settings(**installation.settings)
+        from symposia.client.steps import celery_tasks  # noqa: F401 - registers the task with every app
+
+        self.app.finalize()
+        self.session = self.app.tasks["symposia.session"]
+
+    def s(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        return signature(f"shop.{name}", args=args, kwargs=kwargs, app=self.app)
+
+    def start_worker(self, **options: Any) -> LiveWorker:
+        return self.installation.start_worker(app="processes.step_app", **options)
+
+    def ran(self) -> list[str]:
+        file = self.installation.folder / "ran"
+        return file.read_text().splitlines() if file.exists() else []
+
+    def gated(self) -> Any:
+        """A step whose session waits for the file `gate`."""
+        return self.step({"ann": "gated", "ben": "say"}, parameters={"gate": str(self.gate)})
+
+    @property
+    def gate(self) -> Path:
+        return Path(self.installation.folder / "gate")
+
+    def step(self, agents: dict[str, str], **options: Any) -> Any:
+        collab = {"title": "A step", "purpose": "see", "mode": "round_robin"}
+        own = {"log": str(self.installation.folder / "calls.jsonl"), **options.pop("parameters", {})}
+        return self.session.s(collab, agents=agents, stop={"max_rounds": 1}, parameters=own, **options)
+
+    def panel_step(self, **options: Any) -> Any:
+        return self.session.s(
+            self.panel, parameters={"log": str(self.installation.folder / "calls")}, **options
+        )
+
+
+@pytest.fixture
+def shop(installation: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    monkeypatch.setenv("STEP_BACKEND", installation.redis_url)
+    shop = Shop(installation)
+    yield shop
+    until(lambda: not _steps(shop), what="no step is left")
+    shop.app.backend.result_consumer.stop()
+    shop.app.backend.result_consumer._pubsub = None  # results that are collected later would unsubscribe
+    shop.app.close()
+
+
+def get(result: Any, **options: Any) -> Any:
+    return result.get(timeout=patient(40), **options)
+
+
+@pytest.mark.parametrize("pool", ["threads", "processes"])
+def test_canvas(shop: Shop, pool: str) -> None:
+    shop.start_worker(options=["--pool", pool])
+    chained = chain(shop.s("prepare", "room"), shop.panel_step(previous="topic"), shop.s("report", fails=1))
+    started = chained.apply_async()
+    answer = get(started)
+    assert answer["reported"] == "completed"
+    assert answer["turns"] == 2
+    assert answer["session"] == session_id_of(started.parent.id)
+    job = shop.installation.client.get_job(answer["session"])
+    assert job.collab().purpose == "Talk about the room."
+    assert len(shop.ran()) == 2, "the next task ran, and its retry"
+    assert get(started.parent)["collab_id"] == answer["session"]
+
+    say = {"ann": "say", "ben": "say"}
+    pair = group(shop.step(say), shop.step(say)).apply_async()
+    assert [one["status"] for one in get(pair)] == ["completed"] * 2
+    body = chord([shop.step(say), shop.panel_step(inputs={"topic": "tea"})], shop.s("collect")).apply_async()
+    assert get(body) == ["completed"] * 2
+    linked = shop.step(say).apply_async(link=shop.s("report"))
+    get(linked)
+    until(lambda: len(shop.ran()) == 4, what="the link ran")
+    second = chain(shop.step(say), shop.step(say)).apply_async()
+    messages = list(shop.installation.client.get_job(get(second)["collab_id"]).messages())
+    assert messages[0].content == get(second.parent)["text"]
+
+
+def test_failed_session_fails_step(shop: Shop) -> None:
+    shop.start_worker()
+    step = shop.step({"ann": "blind", "ben": "blind"})
+    with pytest.raises(SessionFailed):
+        get(step.apply_async(link_error=shop.s("failed")))
+    until(lambda: shop.ran() == ["failed SessionFailed"], what="the errback ran")
+    body = shop.s("collect").on_error(shop.s("failed"))
+    result = chord([step, shop.step({"ann": "say", "ben": "say"})], body).apply_async()
+    with pytest.raises(Exception, match="was not completed"):
+        get(result)
+    until(lambda: len(shop.ran()) == 2, what="the errback of the chord ran")
+
+
+@pytest.mark.parametrize("terminate", [False, True])
+def test_revoke_cancels_session(shop: Shop, terminate: bool) -> None:
+    shop.start_worker()
+    result = shop.gated().apply_async()
+    until(lambda: result.state == "AWAITING_SESSION", what="the step waits")
+    job = until(lambda: _job(shop, result.id), what="the session is open")
+    result.revoke(terminate=terminate)
+    with pytest.raises(TaskRevokedError):
+        get(result)
+    assert job.state().status == "cancelled"
+    shop.gate.touch()
+
+
+def _job(shop: Shop, task_id: str) -> Any:
+    try:
+        return shop.installation.client.get_job(session_id_of(task_id))
+    except symposia.SessionNotFound:
+        return None
+
+
+BOUNDARIES = [
+    "before-submit",
+    "after-submit",
+    "before-message",
+    "after-message",
+    "before-return",
+    "before-finish",
+]
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_killed_worker_leaves_one_outcome(shop: Shop, boundary: str) -> None:
+    (shop.installation.folder / "kill-at").write_text(boundary)
+    shop.installation.lease_s = 2
+    worker = shop.start_worker()
+    result = chain(shop.step({"ann": "say", "ben": "say"}), shop.s("report")).apply_async()
+    until(lambda: worker.process.poll() is not None, what="the worker is killed")
+    shop.start_worker()
+    answer = get(result)
+    assert answer["turns"] == 2
+    assert answer["session"] == session_id_of(result.parent.id)
+    sent = {"before-finish": 2}.get(boundary, 1)
+    until(lambda: not _steps(shop), what="the step is over")
+    assert 1 <= len(shop.ran()) <= sent
+    assert len(set(shop.ran())) == 1, "a copy has the same id"
+
+
+def _steps(shop: Shop) -> int:
+    from symposia.state.redis.connect import connect
+
+    with connect(shop.installation.redis_url) as redis:
+        return int(redis.zcard("symposia:steps"))
+
+
+@pytest.mark.parametrize("boundary", ["", "before-message", "after-message"])
+def test_on_end_sends_signature(shop: Shop, boundary: str) -> None:
+    (shop.installation.folder / "kill-at").write_text(boundary)
+    shop.installation.lease_s = 2
+    worker = shop.start_worker()
+    job = shop.installation.submit("round_robin", {"ann": "say", "ben": "say"}, on_end=shop.s("report"))
+    if boundary:
+        until(lambda: worker.process.poll() is not None, what="the worker is killed")
+        shop.start_worker()
+    result = shop.app.AsyncResult(end_message_id(job.id))
+    assert get(result)["session"] == job.id
+    until(lambda: not _steps(shop), what="nothing is left to send")
+    assert set(shop.ran()) == {f"report {result.id}"}
+
+
+def test_waiting_in_task_is_refused(shop: Shop) -> None:
+    shop.start_worker()
+    job = shop.installation.submit(
+        "round_robin", {"ann": "gated", "ben": "say"}, parameters={"gate": str(shop.gate)}
+    )
+    assert "symposia.session" in get(shop.s("waits", job.id, False).apply_async())
+    allowed = shop.s("waits", job.id, True).apply_async()
+    shop.gate.touch()
+    assert get(allowed) == job.result().reason
+    assert get(shop.s("waits", job.id, False).apply_async()) == job.result().reason
+
+
+def test_eager_step_runs_in_process(shop: Shop) -> None:
+    shop.app.conf.task_always_eager = True
+    result = shop.step({"ann": "say", "ben": "say"}).apply_async()
+    assert result.get()["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"previous": "place"}, "previous"),
+        ({"inputs": {"place": "x"}}, "inputs.place"),
+        ({"stop": {"max_round": 1}}, "stop"),
+        ({"tennant": "x"}, "tennant"),
+        ({"attachments": [Path("x")]}, "attachments"),
+    ],
+)
+def test_wrong_signature_is_refused(shop: Shop, options: dict[str, Any], rule: str) -> None:
+    with pytest.raises(InvalidInput, match=rule):
+        shop.session.s(shop.panel, **options)
