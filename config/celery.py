@@ -97,6 +97,8 @@ _REDIS_TRANSPORT = {
     # sends the turn again, as it does for messages that are lost in other ways. A worker still takes no more
     # messages than it has threads, and returns them when it stops.
     "ack_emulation": False,
+    # Take messages from the common queue and its lanes in rotation.
+    "queue_order_strategy": "symposia.patches.queue_rotation:QueueRotation",
     # Timeout of a command in seconds.
     "socket_timeout": 5,
     # That timeout does not apply to the pending pop in the event loop. At this interval (seconds) the worker

@@ -28,6 +28,8 @@ class WorkerRoute:
     unable: tuple[str, ...] = ()
     #: Newest format of sessions that it reads.
     session_format: int = 1
+    #: Number of lanes that it consumes beside the common queue; 0: an earlier release, or a broker without them.
+    lanes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,9 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
 
 def _route(data: Mapping[str, Any]) -> WorkerRoute:
     unable = tuple(map(str, data.get("unable", ())))
-    return WorkerRoute(str(data.get("queue", "")), unable, int(data.get("session_format", 1)))
+    return WorkerRoute(
+        str(data.get("queue", "")), unable, int(data.get("session_format", 1)), int(data.get("lanes", 0))
+    )
 
 
 #: Milliseconds of silence after which a beat counts as gone.

@@ -16,7 +16,7 @@ from typing import Any, cast
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ..models.errors import SymposiaError
+from ..models.errors import RedisUnavailable, SymposiaError
 from .presence import (
     WorkerEntry,
     WorkerPresence,
@@ -65,12 +65,22 @@ class WorkerRoutes:
         """Return the route to a worker that reads sessions of a format. Raises RedisUnavailable."""
         return self._pick(lambda worker: worker.route.session_format >= session_format)
 
-    def _pick(self, is_suitable: Callable[[WorkerEntry], bool], *, fresh: bool = False) -> str | None:
+    def count_lanes(self) -> int:
+        """Return how many lanes every running worker consumes; 0: none runs, or Redis does not answer."""
+        try:
+            return min((worker.route.lanes for worker in self._workers()), default=0)
+        except RedisUnavailable:
+            return 0
+
+    def _workers(self, *, fresh: bool = False) -> list[WorkerEntry]:
         at_s, workers = self._read
         if fresh or self._clock() >= at_s + _CACHE_S:
             workers = self._presence.list_alive()
             self._read = self._clock(), workers
-        suitable = [worker.route.queue for worker in workers if is_suitable(worker)]
+        return workers
+
+    def _pick(self, is_suitable: Callable[[WorkerEntry], bool], *, fresh: bool = False) -> str | None:
+        suitable = [worker.route.queue for worker in self._workers(fresh=fresh) if is_suitable(worker)]
         queues = [queue for queue in suitable if queue]
         # A queue with more workers is chosen more often.
         return choice(queues) if queues else ("" if suitable else None)  # noqa: S311 - not a secret

@@ -30,6 +30,7 @@ from ...models.text.words import count_of
 from ...state.presence import WorkerEntry, WorkerPresence
 from ...state.redis.cluster import info_by_server
 from ...state.redis.connect import check_reachable, connect
+from ...tasks.runtime.lanes import lane_queues
 
 if TYPE_CHECKING:
     from kombu import Connection
@@ -198,11 +199,15 @@ def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) ->
 
 def ready_messages(broker: Connection) -> int:
     """Return the number of messages that no worker has taken yet; 0 without a queue."""
+    return sum(_ready_in(broker, queue) for queue in (QUEUE, *lane_queues(QUEUE)))
+
+
+def _ready_in(broker: Connection, queue: str) -> int:
     # A separate channel: the broker closes a channel that asks for a queue that does not exist.
     channel: Any = broker.channel()
     with closing(channel):
         try:
-            return int(channel.queue_declare(QUEUE, passive=True).message_count)
+            return int(channel.queue_declare(queue, passive=True).message_count)
         except broker.channel_errors:
             return 0
 

@@ -139,7 +139,15 @@ def send_turns(
         record = state.records[number]
         binding = facts.spec.agents.get(record.participant)
         agent = record.agent or (binding.agent if binding else "")
-        call = TurnCall(facts.session_id, number, record.participant, facts.collab.mode, record.scope, agent)
+        call = TurnCall(
+            facts.session_id,
+            number,
+            record.participant,
+            facts.collab.mode,
+            record.scope,
+            agent,
+            tenant=facts.spec.tenant,
+        )
         by_parent.setdefault(parent or record.parent or facts.session_id, []).append(call)
     for planner, calls in by_parent.items():
         graph.send_turns(calls, parent=planner, sent_ms=state.now_ms)
@@ -149,7 +157,7 @@ def resend_all(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> No
     """Send again all messages that an active session may wait for; running turns answer `busy`."""
     with ignore_broker_outage(facts.session_id):
         send_turns(graph, facts, state, [turn.number for turn in state.open_turns()])
-        graph.send_advance(facts.session_id, sent_ms=state.now_ms)
+        graph.send_advance(facts.session_id, sent_ms=state.now_ms, tenant=facts.spec.tenant)
 
 
 def redispatch_waiting(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:

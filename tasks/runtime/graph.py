@@ -21,6 +21,7 @@ from ...state.sessions.index import SENT_MS
 from ...state.sessions.records import SessionState
 from ...state.sessions.turn_records import TaskInfo, TurnRecord
 from ...state.worker_routes import WorkerRoutes
+from .lanes import lane_queue, pick_lane
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -32,6 +33,8 @@ TURN = "symposia.turn"
 ADVANCE = "symposia.advance"
 #: Header of a message that a worker has handed on to another one, which does not hand it on again.
 HANDED_ON = "symposia_handed_on"
+#: Lane of a task that is not sent yet; only the messages of kept tasks contain this header.
+_LANE = "symposia_lane"
 
 
 log = logging.getLogger(__name__)
@@ -75,6 +78,8 @@ class TurnCall:
     agent: str = ""
     #: Whether another worker has handed the message on to this one.
     handed_on: bool = False
+    #: Tenant of the session, which the message does not contain; None: none, or not known.
+    tenant: str | None = None
 
     def kwargs(self) -> dict[str, str | int]:
         """Return the task's keyword arguments."""
@@ -164,6 +169,12 @@ class TaskGraph:
         for queue, messages in sent.items():
             self._send(messages, queue=queue)
 
+    def _lane(self, tenant: str | None) -> str | None:
+        """Return the lane of a tenant; None: the common queue."""
+        if tenant is None or self.routes is None or not (lanes := self.routes.count_lanes()):
+            return None
+        return lane_queue(self._app.conf.task_default_queue, pick_lane(tenant, lanes))
+
     def _route(self, agent: str) -> str:
         """Return the queue of a worker that can run an agent; '': the queue of all workers."""
         if self.routes is None or self._can_run is None:
@@ -182,6 +193,8 @@ class TaskGraph:
         from ...patches.kept_tasks import KeptTask
 
         own = {"id": new_id(), "root_id": call.session, "kwargsrepr": str(call)}
+        if (lane := self._lane(call.tenant)) is not None:
+            own[_LANE] = lane
         return KeptTask(TURN, call.kwargs(), own | headers, is_short=self._is_fast(call.agent))
 
     def send_kept(self, bundles: Sequence[Sequence[KeptTask]]) -> None:
@@ -217,14 +230,17 @@ class TaskGraph:
                 )
                 own = {name: task.headers[name] for name in (SENT_MS, HANDED_ON) if name in task.headers}
                 headers = {**own, **bundle_headers(others)}
-                amqp.send_task_message(producer, TURN, message, headers=headers, **_address(queue))
+                to = queue or task.headers.get(_LANE, "")
+                amqp.send_task_message(producer, TURN, message, headers=headers, **_address(to))
 
-    def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
+    def send_advance(
+        self, session_id: str, *, sent_ms: int, first: bool = False, tenant: str | None = None
+    ) -> None:
         """Send the Celery task that plans the next step.
 
         The first one of a session has the session's id as its task id: it is the root of the graph.
         """
-        self._send_advance(session_id, sent_ms=sent_ms, first=first)
+        self._send_advance(session_id, sent_ms=sent_ms, first=first, queue=self._lane(tenant) or "")
 
     def hand_on_advance(self, session_id: str, *, queue: str, sent_ms: int) -> None:
         """Send that Celery task, which this worker cannot run, to the queue of workers that can."""

@@ -23,6 +23,7 @@ from ...models.errors import SymposiaError
 from ...patches.celery_consumer import BAD_CONFIGURATION
 from ...patches.control_messages import PREFORK, RESIZABLE, pool_name
 from ...state.redis.formats import FORMATS
+from ...tasks.runtime.lanes import LANES, lane_queues
 from ...tasks.runtime.runtime import runtime_of
 
 log = logging.getLogger(__name__)
@@ -113,3 +114,15 @@ class AgentsQueueStep(bootsteps.StartStopStep):
         # Celery sets its own exchange, in which bindings of old names would stay.
         queue.exchange = Exchange("")
         app.conf.symposia_agents_queue = name
+        app.conf.symposia_lanes = _add_lanes(app)
+
+
+def _add_lanes(app: Celery) -> int:
+    """Add the lanes to the queues that the worker consumes; return their number."""
+    if not app.conf.broker_transport_options.get("queue_order_strategy"):
+        return 0  # only kombu's Redis transport tells which queues were empty
+    for name in lane_queues(app.conf.task_default_queue):
+        queue = Queue(name, routing_key=name)
+        app.amqp.queues.select_add(queue)
+        queue.exchange = Exchange("")
+    return LANES
