@@ -13,7 +13,7 @@ from typing import Any
 from kombu.utils.scheduling import round_robin_cycle
 
 
-class QueueRotation(round_robin_cycle):  # type: ignore[misc]
+class QueueRotation(round_robin_cycle):  # type: ignore[type-arg]  # not subscriptable
     """kombu's rotation, with the queues that were empty when the last message was taken."""
 
     def __init__(self, it: list[str] | None = None) -> None:
@@ -22,13 +22,13 @@ class QueueRotation(round_robin_cycle):  # type: ignore[misc]
         #: Queues that were empty when the last message was taken.
         self.empty: Sequence[str] = ()
 
-    def consume(self, n: int) -> list[str]:
+    def consume(self, n: int) -> list[str]:  # type: ignore[override]  # a list: kombu reads it several times
         """Return the queues in the order in which they are asked."""
-        asked: list[str] = super().consume(n)
+        asked = list(super().consume(n))
         self._asked = tuple(asked)
         return asked
 
-    def rotate(self, last_used: str) -> str:
+    def rotate(self, last_used: str) -> str:  # type: ignore[override]  # as kombu, whose stub says None
         """Move the queue of the last message to the end."""
         asked = self._asked
         self.empty = asked[: asked.index(last_used)] if last_used in asked else ()
