@@ -92,6 +92,9 @@ def _path(parts: SplitResult) -> str:
 #: Default of the setting `queue`.
 QUEUE: str = Settings.model_fields["queue"].default
 
+#: Rotation of the queues of a worker, in kombu's Redis transport.
+QUEUE_ORDER = "symposia.patches.queue_rotation:QueueRotation"
+
 #: Options for kombu's Redis transport; other transports refuse them.
 _REDIS_TRANSPORT = {
     # Do not store taken messages in the broker until they are acknowledged: that takes two transactions per
@@ -99,6 +102,8 @@ _REDIS_TRANSPORT = {
     # sends the turn again, as it does for messages that are lost in other ways. A worker still takes no more
     # messages than it has threads, and returns them when it stops.
     "ack_emulation": False,
+    # Take messages from the common queue and its lanes in rotation.
+    "queue_order_strategy": QUEUE_ORDER,
     # Timeout of a command in seconds.
     "socket_timeout": 5,
     # That timeout does not apply to the pending pop in the event loop. At this interval (seconds) the worker

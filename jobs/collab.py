@@ -130,7 +130,7 @@ class CollabJob(ReadableJob):
         to.index.set_due_by(self.id, state.now_ms)
         to.index.archive_soon(self.id)
         with ignore_broker_outage(self.id):
-            to.graph.send_advance(self.id, first=True, sent_ms=state.now_ms)
+            to.graph.send_advance(self.id, first=True, sent_ms=state.now_ms, tenant=self._facts.spec.tenant)
 
     def suspend(self, *, by: str = "user") -> None:
         """Pause the session, with its sub-sessions. A turn that is running is held, and written at the resumption.

@@ -28,7 +28,14 @@ _EXPECTED = (NewerFormat,)
 _NO_ARCHIVE = "archive unavailable, will retry"
 
 
-@shared_task(name=REVIEW_TASK, bind=True, ignore_result=True, acks_late=True, reject_on_worker_lost=True, throws=_EXPECTED)
+@shared_task(
+    name=REVIEW_TASK,
+    bind=True,
+    ignore_result=True,
+    acks_late=True,
+    reject_on_worker_lost=True,
+    throws=_EXPECTED,
+)
 def review_task(self: Task[..., str], *, batch: str) -> str:
     """Advance a batch; return a short text for monitors.
 
@@ -42,7 +49,14 @@ def review_task(self: Task[..., str], *, batch: str) -> str:
     return f"advanced review {batch}"
 
 
-@shared_task(name=REVIEW_ITEM_TASK, bind=True, ignore_result=True, acks_late=True, reject_on_worker_lost=True, throws=_EXPECTED)
+@shared_task(
+    name=REVIEW_ITEM_TASK,
+    bind=True,
+    ignore_result=True,
+    acks_late=True,
+    reject_on_worker_lost=True,
+    throws=_EXPECTED,
+)
 def review_item_task(self: Task[..., str], *, batch: str, item: int) -> str:
     """Advance one item of a batch; return a short text for monitors."""
     try:

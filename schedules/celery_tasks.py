@@ -33,7 +33,14 @@ def schedule_runner_of(app: Celery) -> ScheduleRunner:
     return provider()
 
 
-@shared_task(name=SCHEDULE_RUN_TASK, bind=True, ignore_result=True, acks_late=True, reject_on_worker_lost=True, throws=_EXPECTED)
+@shared_task(
+    name=SCHEDULE_RUN_TASK,
+    bind=True,
+    ignore_result=True,
+    acks_late=True,
+    reject_on_worker_lost=True,
+    throws=_EXPECTED,
+)
 def schedule_task(self: Task[..., str], *, schedule: str) -> str:
     """Process one schedule; return a short text for monitors.
 

@@ -33,6 +33,9 @@ class WorkerRoute:
     queues: AgentQueues = AgentQueues()  # noqa: RUF009 - frozen
     #: Agents in `unable`, for workers of earlier releases, that lack only the queue.
     unserved: tuple[str, ...] = ()
+    #: Number of lanes that may be used while it runs: it consumes them, if it consumes the common queue. 0: none, as with an
+    #: earlier release or a broker without them.
+    lanes: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as JSON values."""
@@ -46,6 +49,7 @@ class WorkerRoute:
             "served": sorted(served.names),
             "takes_common": served.takes_common,
             "agent_queues": dict(self.queues.by_agent),
+            "lanes": self.lanes,
         }
 
     @classmethod
@@ -63,6 +67,7 @@ class WorkerRoute:
             int(data.get("session_format", 1)),
             AgentQueues(served, by_agent),
             tuple(map(str, data.get("unserved", ()))),
+            int(data.get("lanes", 0)),
         )
 
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ..models.errors import SymposiaError
+from ..models.errors import RedisUnavailable, SymposiaError
 from ..models.sessions.agent_queues import ServedQueues, broker_queue, format_need, parse_need
 from .presence import (
     WorkerEntry,
@@ -99,6 +99,13 @@ class WorkerRoutes:
     def to_format(self, session_format: int) -> str | None:
         """Return the route to a worker that reads sessions of a format. Raises RedisUnavailable."""
         return _pick([worker for worker in self._workers() if worker.route.session_format >= session_format])
+
+    def count_lanes(self) -> int:
+        """Return how many lanes every running worker consumes; 0: none runs, or Redis does not answer."""
+        try:
+            return min((worker.route.lanes for worker in self._workers()), default=0)
+        except RedisUnavailable:
+            return 0
 
     def _workers(self, *, fresh: bool = False) -> list[WorkerEntry]:
         at_s, workers = self._read

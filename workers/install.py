@@ -21,7 +21,7 @@ from celery.signals import import_modules, worker_init
 from pydantic import SecretStr
 
 from ..client.building.installed import install_settings, is_installed
-from ..config.celery import to_celery_url
+from ..config.celery import QUEUE_ORDER, has_redis_transport
 from ..config.settings import Settings, load_settings
 from ..models.errors import InvalidInput
 from ..tasks.runtime.queues import ALL_TASKS, queue_name, serves_sessions
@@ -89,7 +89,7 @@ def install(app: Celery, settings: Settings | None = None) -> None:
 def _with_broker(app: Celery, settings: Settings) -> Settings:
     """Return settings with the broker of the app, over which its messages go."""
     url = app.conf.broker_write_url or app.conf.broker_url
-    if not isinstance(url, str) or url == to_celery_url(url) == "":
+    if not isinstance(url, str):
         return settings
     return settings.model_copy(update={"broker_url": SecretStr(url)})
 
@@ -138,6 +138,9 @@ def _prepare_worker(app: Celery, sender: Any = None, **_: Any) -> None:
         conf.worker_consumer = _OUR_CONSUMER
     if "json" not in conf.accept_content and "application/json" not in conf.accept_content:
         conf.accept_content = [*conf.accept_content, "json"]
+    options = conf.broker_transport_options
+    if has_redis_transport(str(conf.broker_url)) and "queue_order_strategy" not in options:
+        conf.broker_transport_options = {**options, "queue_order_strategy": QUEUE_ORDER}
     if getattr(sender, "beat", False):
         _check_scheduler(sender)
     install_reviews(app, app.symposia_settings)  # type: ignore[attr-defined]

@@ -56,7 +56,7 @@ def create_worker_app(settings: Settings) -> Celery:
 def prepare_worker(app: Celery) -> None:
     """Add our bootsteps and services to the workers of an app, whose settings are known."""
     settings: Settings = app.symposia_settings  # type: ignore[attr-defined]
-    app.symposia_agents_queue = ""  # type: ignore[attr-defined]
+    app.symposia_agents_queue, app.symposia_lanes = "", 0  # type: ignore[attr-defined]
     install_cancel_turns(app, partial(_cancel_turns, app))
     install_kept_task_sender(app, lambda bundles: runtime_of(app).graph.send_kept(bundles))  # noqa: PLW0108
     omit_ignored_tracebacks()

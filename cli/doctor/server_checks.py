@@ -29,6 +29,7 @@ from ...models.text.words import count_of
 from ...state.presence import WorkerEntry, WorkerPresence
 from ...state.redis.cluster import info_by_server
 from ...state.redis.connect import check_reachable, connect
+from ...tasks.runtime.lanes import lane_queues
 
 if TYPE_CHECKING:
     from kombu import Connection
@@ -200,7 +201,11 @@ def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) ->
 
 
 def ready_messages(broker: Connection, queue: str) -> int:
-    """Return the number of messages in the queue that no worker has taken yet; 0 without a queue."""
+    """Return the number of messages in the queue and its lanes that no worker has taken yet; 0 without a queue."""
+    return sum(_ready_in(broker, name) for name in (queue, *lane_queues(queue)))
+
+
+def _ready_in(broker: Connection, queue: str) -> int:
     # A separate channel: the broker closes a channel that asks for a queue that does not exist.
     channel: Any = broker.channel()
     with closing(channel):

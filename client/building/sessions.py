@@ -29,7 +29,7 @@ from ...state.presence import WorkerPresence, all_agents
 from ...state.redis.readers import Unreadable, read_record
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.store import SessionStore
-from ...state.worker_routes import WorkerWatch
+from ...state.worker_routes import WorkerRoutes, WorkerWatch
 from ...tasks.runtime.graph import TaskGraph
 from ...workspace.placement import TaskPlacement
 from .connection import connect_in_use, open_archive, redis_url_in_use
@@ -110,7 +110,7 @@ class Sessions:
         placing = TaskPlacement(self._open_archive)
         self.workers = WorkerPresence(redis)
         store, index = SessionStore(redis), SessionIndex(redis)
-        graph = graph or TaskGraph(find_app)
+        graph = graph or TaskGraph(find_app, routes=WorkerRoutes(self.workers))
         # Without a reference to this object, as above.
         self._find_opener = cache(partial(session_opener, settings, store, index, graph, placing))
         self.connections = Connections(

@@ -60,7 +60,14 @@ class ThreadDispatch(TaskGraph):
         for call in calls:
             self._submit(call.session, partial(self._run_turn, call, parent), sent_ms)
 
-    def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
+    def send_advance(
+        self,
+        session_id: str,
+        *,
+        sent_ms: int,
+        first: bool = False,
+        tenant: str | None = None,  # noqa: ARG002 - there are no queues
+    ) -> None:
         """Send the planning of the next step."""
         task_id = session_id if first else new_id()
         self._submit(session_id, partial(self._advance, session_id, task_id), sent_ms)

@@ -9,7 +9,7 @@ at a time no later than its next due action.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from typing import Final, cast
 
 from redis import Redis
@@ -195,11 +195,26 @@ class QueueProgress:
     def __init__(self, client: Redis) -> None:
         self._client = client
         self._newest_ms = 0
+        #: The same for each queue.
+        self._taken_ms: dict[str, int] = {}
 
-    def record_taken(self, sent_ms: object) -> None:
-        """Record that this process took a message sent at `sent_ms`; a value that is not a time is ignored."""
-        if isinstance(sent_ms, int) and self._newest_ms < sent_ms < _MAX_TIME_MS:
-            self._newest_ms = sent_ms
+    def record_taken(
+        self, sent_ms: object, *, queues: Iterable[str] = ("",), among: Collection[str] = ("",)
+    ) -> None:
+        """Record that this process took a message sent at `sent_ms`; a value that is not a time is ignored.
+
+        The progress is that of the queue with the least: others may be ahead of it.
+
+        Args:
+            sent_ms: Milliseconds since the epoch, by the server's clock.
+            queues: The queue of the message, and those that were empty when it was taken.
+            among: All queues whose progress counts.
+        """
+        if not isinstance(sent_ms, int) or not 0 < sent_ms < _MAX_TIME_MS:
+            return
+        for queue in queues:
+            self._taken_ms[queue] = max(sent_ms, self._taken_ms.get(queue, 0))
+        self._newest_ms = max(self._newest_ms, min(self._taken_ms.get(queue, 0) for queue in among))
 
     def publish(self, *, is_free: bool = False) -> int:
         """Publish the newest time of this process; return that of all processes, 0: none.
@@ -216,6 +231,7 @@ class QueueProgress:
             reported_ms > newest_ms
         ):  # the server's clock was set back: until it reaches the old time, each call would change the time
             self._newest_ms = newest_ms
+            self._taken_ms.clear()
         return newest_ms
 
     def probe(self, *, grace_ms: int) -> int:

@@ -141,7 +141,14 @@ def send_turns(
         current = binding and binding.with_agent(record.agent)
         agent, queue = (current.agent, current.queue or "") if current else (record.agent or "", "")
         call = TurnCall(
-            facts.session_id, number, record.participant, facts.collab.mode, record.scope, agent, queue=queue
+            facts.session_id,
+            number,
+            record.participant,
+            facts.collab.mode,
+            record.scope,
+            agent,
+            queue=queue,
+            tenant=facts.spec.tenant,
         )
         by_parent.setdefault(parent or record.parent or facts.session_id, []).append(call)
     for planner, calls in by_parent.items():
@@ -152,7 +159,7 @@ def resend_all(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> No
     """Send again all messages that an active session may wait for; running turns answer `busy`."""
     with ignore_broker_outage(facts.session_id):
         send_turns(graph, facts, state, [turn.number for turn in state.open_turns()])
-        graph.send_advance(facts.session_id, sent_ms=state.now_ms)
+        graph.send_advance(facts.session_id, sent_ms=state.now_ms, tenant=facts.spec.tenant)
 
 
 def redispatch_waiting(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:

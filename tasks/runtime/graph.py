@@ -22,7 +22,8 @@ from ...state.sessions.index import SENT_MS
 from ...state.sessions.records import SessionState
 from ...state.sessions.turn_records import TaskInfo, TurnRecord
 from ...state.worker_routes import WorkerRoutes
-from .queues import TURN, turn_route
+from .lanes import lane_queue, pick_lane
+from .queues import TURN, queue_name, turn_route
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 ADVANCE = "symposia.advance"
 #: Header of a message that a worker has handed on to another one, which does not hand it on again.
 HANDED_ON = "symposia_handed_on"
+#: Lane of a task that is not sent yet; only the messages of kept tasks contain this header.
+_LANE = "symposia_lane"
 
 
 log = logging.getLogger(__name__)
@@ -78,6 +81,9 @@ class TurnCall:
     handed_on: bool = False
     #: Queue of the participant; empty: that of the agent.
     queue: str = ""
+
+    #: Tenant of the session, which the message does not contain; None: none, or not known.
+    tenant: str | None = None
 
     @property
     def need(self) -> str:
@@ -174,6 +180,12 @@ class TaskGraph:
         for queue, messages in sent.items():
             self._send(messages, queue=queue)
 
+    def _lane(self, tenant: str | None) -> str | None:
+        """Return the lane of a tenant; None: the common queue."""
+        if tenant is None or self.routes is None or not (lanes := self.routes.count_lanes()):
+            return None
+        return lane_queue(queue_name(self._app), pick_lane(tenant, lanes))
+
     def _route(self, need: str) -> str:
         """Return the queue of a worker that can run a turn with that need; '': the queue of all workers."""
         if self.routes is None or self._can_run is None:
@@ -192,6 +204,8 @@ class TaskGraph:
         from ...patches.kept_tasks import KeptTask
 
         own = {"id": new_id(), "root_id": call.session, "kwargsrepr": str(call)}
+        if (lane := self._lane(call.tenant)) is not None:
+            own[_LANE] = lane
         return KeptTask(TURN, call.kwargs(), own | headers, is_short=self._is_fast(call.agent))
 
     def send_kept(self, bundles: Sequence[Sequence[KeptTask]]) -> None:
@@ -227,16 +241,19 @@ class TaskGraph:
                 )
                 own = {name: task.headers[name] for name in (SENT_MS, HANDED_ON) if name in task.headers}
                 headers = {**own, **bundle_headers(others)}
+                to = queue or task.headers.get(_LANE, "")
                 amqp.send_task_message(
-                    producer, TURN, message, headers=headers, serializer="json", **_address(self._app, queue)
+                    producer, TURN, message, headers=headers, serializer="json", **_address(self._app, to)
                 )
 
-    def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
+    def send_advance(
+        self, session_id: str, *, sent_ms: int, first: bool = False, tenant: str | None = None
+    ) -> None:
         """Send the Celery task that plans the next step.
 
         The first one of a session has the session's id as its task id: it is the root of the graph.
         """
-        self._send_advance(session_id, sent_ms=sent_ms, first=first)
+        self._send_advance(session_id, sent_ms=sent_ms, first=first, queue=self._lane(tenant) or "")
 
     def hand_on_advance(self, session_id: str, *, queue: str, sent_ms: int) -> None:
         """Send that Celery task, which this worker cannot run, to the queue of workers that can."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -285,7 +285,7 @@ class SessionOpener:
             planned_opening.session_id: planned_opening.opening.collab.mode for planned_opening, _ in first
         }
         self.index.live.add_all(modes)
-        self._send_first_steps({planned_opening.session_id: state.now_ms for planned_opening, state in first})
+        self._send_first_steps([(planned, state.now_ms) for planned, state in first])
         return [_result(planned_opening, answer) for planned_opening, answer in pairs]
 
     def _store_attachments(self, planned: Sequence[PlannedOpening]) -> None:
@@ -304,12 +304,13 @@ class SessionOpener:
         deadline_s = opening.deadline_s
         return self.grace_ms if deadline_s is None else min(self.grace_ms, int(deadline_s * 1000))
 
-    def _send_first_steps(self, sent_ms: Mapping[str, int]) -> None:
-        """Send the messages, up to the first that fails: the sweep sends the others."""
-        for session_id, at_ms in sent_ms.items():
+    def _send_first_steps(self, openings: Iterable[tuple[PlannedOpening, int]]) -> None:
+        """Send the messages with their times, up to the first that fails: the sweep sends the others."""
+        for planned, at_ms in openings:
+            session_id = planned.session_id
             is_sent = False
             with ignore_broker_outage(session_id):
-                self.graph.send_advance(session_id, first=True, sent_ms=at_ms)
+                self.graph.send_advance(session_id, first=True, sent_ms=at_ms, tenant=planned.spec.tenant)
                 is_sent = True
             if not is_sent:
                 return

@@ -24,6 +24,7 @@ from ...patches.celery_consumer import BAD_CONFIGURATION
 from ...patches.control_messages import PREFORK, RESIZABLE, pool_name
 from ...patches.kombu_transport import OneClientMessages
 from ...state.redis.formats import FORMATS
+from ...tasks.runtime.lanes import LANES, lane_queues
 from ...tasks.runtime.queues import queue_name
 from ...tasks.runtime.runtime import runtime_of
 
@@ -125,3 +126,17 @@ class AgentsQueueStep(bootsteps.StartStopStep):
         # Celery sets its own exchange, in which bindings of old names would stay.
         queue.exchange = Exchange("")
         app.symposia_agents_queue = name  # type: ignore[attr-defined]
+        app.symposia_lanes = _add_lanes(app)  # type: ignore[attr-defined]
+
+
+def _add_lanes(app: Celery) -> int:
+    """Add the lanes to the queues of a worker that consumes the common one; return how many others may use."""
+    if queue_name(app) not in app.amqp.queues.consume_from:
+        return LANES
+    if not app.conf.broker_transport_options.get("queue_order_strategy"):
+        return 0  # only kombu's Redis transport tells which queues were empty
+    for name in lane_queues(queue_name(app)):
+        queue = Queue(name, routing_key=name)
+        app.amqp.queues.select_add(queue)
+        queue.exchange = Exchange("")
+    return LANES

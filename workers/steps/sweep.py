@@ -17,10 +17,12 @@ from ...agents.registry.source import CHECK_EVERY_S
 from ...config.settings import Settings
 from ...models.errors import InvalidInput
 from ...models.metrics import SWEEPS
+from ...patches.queue_rotation import empty_queues
 from ...reviews.panels import load_panels
 from ...state.presence import WorkerPresence, WorkerRoute
 from ...state.redis.formats import FORMATS
 from ...state.sessions.index import SENT_MS
+from ...tasks.runtime.lanes import lane_queues
 from ...tasks.runtime.queues import queue_name
 from ...tasks.runtime.runtime import Runtime, runtime_of
 from ...tasks.sessions.sweep import always_free, sweep
@@ -69,13 +71,14 @@ _LEAVE_TIMEOUT_S = 3.0
 Offers = Callable[[], Mapping[str, Iterable[str]]]
 
 
-def make_sweep_thread(
+def make_sweep_thread(  # noqa: PLR0913 - each is a part of the announcement
     app: Celery,
     worker: str,
     *,
     interval_s: float,
     places: Callable[[], int],
     queue: str = "",
+    lanes: int = 0,
     offers: Offers = dict,
     is_free: Callable[[], bool] = always_free,
     on_done: Callable[[], object] = lambda: None,
@@ -90,6 +93,7 @@ def make_sweep_thread(
         interval_s: Seconds between two sweeps; announcements are `ANNOUNCE_EVERY_S` seconds apart.
         places: Function that returns the number of Celery tasks that can run in parallel.
         queue: Queue in which the worker gets messages that others hand on.
+        lanes: Number of lanes that the worker consumes.
         offers: Function that returns the names that schedules may use.
         is_free: Function that returns whether the worker could run another Celery task now.
         on_done: Function that is called after each sweep or announcement that succeeded.
@@ -119,7 +123,7 @@ def make_sweep_thread(
                 idle_ms=idleness.ms if runtime.agents.served().takes_common else None,
                 taken=taken,
                 process=runtime.ports.held.process,
-                route=_route(runtime, queue),
+                route=_route(runtime, queue, lanes),
             )
             wake_awaiting_sessions(runtime)
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
@@ -139,14 +143,14 @@ def make_sweep_thread(
     return BackgroundLoop("sweep", turn, interval_s=every_s, leave=partial(book.leave, worker))
 
 
-def _route(runtime: Runtime, queue: str) -> WorkerRoute:
+def _route(runtime: Runtime, queue: str, lanes: int) -> WorkerRoute:
     agents = runtime.agents
     missing = {name for name in agents.registry.names() if not agents.registry.can_run(name)}
     unserved = tuple(
         name for name in agents.registry.names() if name not in missing and not agents.can_run(name)
     )
     unable = tuple(sorted({*missing, *unserved}))
-    return WorkerRoute(queue, unable, FORMATS["session"], agents.queues(), unserved)
+    return WorkerRoute(queue, unable, FORMATS["session"], agents.queues(), unserved, lanes)
 
 
 class SweepStep(LoopStep):
@@ -164,6 +168,7 @@ class SweepStep(LoopStep):
             interval_s=settings.sweep_interval_s,
             places=lambda: worker.pool.num_processes,
             queue=worker.app.symposia_agents_queue,
+            lanes=worker.app.symposia_lanes,
             offers=partial(_offers, settings),
             is_free=partial(_is_free, worker),
             on_done=partial(_note_sweep, worker),
@@ -210,7 +215,16 @@ class SentTimeStep(bootsteps.StartStopStep):
 
     @staticmethod
     def _note(request: Any) -> None:
-        # A queue of handed-on turns may be ahead of the common one, whose messages would count as lost.
-        if request.delivery_info["routing_key"] != queue_name(request.app):
+        # A queue of handed-on turns may be ahead of the common ones, whose messages would count as lost.
+        queue, common = request.delivery_info["routing_key"], common_queues(request.app)
+        if queue not in common:
             return
-        runtime_of(request.app).stores.queue_progress.record_taken(request.request_dict.get(SENT_MS))
+        taken = (queue, *(name for name in empty_queues(request) if name in common))
+        progress = runtime_of(request.app).stores.queue_progress
+        progress.record_taken(request.request_dict.get(SENT_MS), queues=taken, among=common)
+
+
+def common_queues(app: Celery) -> frozenset[str]:
+    """Return the common queue and its lanes, as far as the worker consumes them."""
+    queue, lanes = queue_name(app), app.symposia_lanes  # type: ignore[attr-defined]
+    return frozenset((queue, *lane_queues(queue, lanes)))

@@ -27,9 +27,11 @@ class EverythingTwice(TaskGraph):
         super().send_turns(calls, parent=parent, sent_ms=sent_ms)
         super().send_turns(calls, parent=parent, sent_ms=sent_ms)
 
-    def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
-        super().send_advance(session_id, sent_ms=sent_ms, first=first)
-        super().send_advance(session_id, sent_ms=sent_ms)
+    def send_advance(
+        self, session_id: str, *, sent_ms: int, first: bool = False, tenant: str | None = None
+    ) -> None:
+        super().send_advance(session_id, sent_ms=sent_ms, first=first, tenant=tenant)
+        super().send_advance(session_id, sent_ms=sent_ms, tenant=tenant)
 
 
 settings = load_settings()

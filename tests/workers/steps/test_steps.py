@@ -62,6 +62,8 @@ def test_only_the_common_queue_counts_as_progress(redis_url: str, tmp_path: Path
     app = create_worker_app(load_settings(redis_url=redis_url, data_dir=tmp_path))
     progress = runtime_of(app).stores.queue_progress
     for queue, sent_ms, newest_ms in [("symposia.agents.1", 2, 0), (app.conf.task_default_queue, 1, 1)]:
-        info = {"routing_key": queue}
-        SentTimeStep._note(SimpleNamespace(app=app, delivery_info=info, request_dict={SENT_MS: sent_ms}))
+        info, message = {"routing_key": queue}, SimpleNamespace(channel=None)
+        SentTimeStep._note(
+            SimpleNamespace(app=app, delivery_info=info, request_dict={SENT_MS: sent_ms}, message=message)
+        )
         assert progress.publish() == newest_ms

@@ -1,0 +1,29 @@
+"""Lanes: queues beside the common queue, so that a tenant with many sessions does not delay those of other tenants.
+
+A worker takes messages from the common queue and all lanes in rotation. The messages of a tenant are in one lane, so
+every tenant gets the same share of a busy installation, unless two tenants have the same lane. Sessions without a tenant
+stay in the common queue.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+#: Number of lanes that a worker consumes. All workers of an installation must consume as many.
+LANES: Final = 16
+
+
+def lane_queue(queue: str, lane: int) -> str:
+    """Return the name of a lane of the common queue `queue`."""
+    return f"{queue}.lane.{lane}"
+
+
+def lane_queues(queue: str, lanes: int = LANES) -> tuple[str, ...]:
+    """Return the names of the lanes of the common queue `queue`, without the common queue."""
+    return tuple(lane_queue(queue, lane) for lane in range(lanes))
+
+
+def pick_lane(tenant: str, lanes: int) -> int:
+    """Return the lane of a tenant: the same in every process and release. `lanes`: their number, at least 1."""
+    return int.from_bytes(blake2b(tenant.encode(), digest_size=8).digest(), "big") % lanes

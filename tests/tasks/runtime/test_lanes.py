@@ -1,0 +1,62 @@
+"""Lanes of tenants: the choice of a lane, what a worker knows of the other queues, and sessions that share a worker."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symposia.patches.queue_rotation import QueueRotation
+from symposia.state.presence import WorkerPresence, WorkerRoute
+from symposia.state.redis.connect import connect
+from symposia.state.sessions.index import QueueProgress
+from symposia.state.worker_routes import WorkerRoutes
+from symposia.tasks.runtime.lanes import LANES, lane_queues, pick_lane
+
+
+@given(st.text(), st.integers(1, 64))
+def test_tenant_has_one_lane(tenant: str, lanes: int):
+    assert 0 <= pick_lane(tenant, lanes) < lanes
+    assert pick_lane(tenant, lanes) == pick_lane(tenant, lanes)
+
+
+def test_lane_of_a_tenant_is_that_of_every_release():
+    assert [pick_lane(tenant, LANES) for tenant in ("a", "b", "shop")] == [15, 5, 6]
+    assert lane_queues("q", 2) == ("q.lane.0", "q.lane.1")
+
+
+@given(st.lists(st.lists(st.integers(0, 4), max_size=4), min_size=1, max_size=40))
+def test_progress_never_passes_a_waiting_message(arrivals: list[list[int]]):
+    """A worker takes one message after each group of arrivals; what waits was sent after the reported time."""
+    names = [f"q{number}" for number in range(5)]
+    waiting: dict[str, list[int]] = {name: [] for name in names}
+    rotation, progress, now_ms = QueueRotation(list(names)), QueueProgress(None), 0
+    for group in arrivals:
+        for number in group:
+            now_ms += 1
+            waiting[names[number]].append(now_ms)
+        taken = next((name for name in rotation.consume(len(names)) if waiting[name]), None)
+        if taken is not None:
+            sent_ms = waiting[taken].pop(0)
+            rotation.rotate(taken)
+            progress.record_taken(sent_ms, queues=(taken, *rotation.empty), among=names)
+        heads = [sent[0] for sent in waiting.values() if sent]
+        assert progress._newest_ms < min(heads, default=now_ms + 1)
+
+
+def test_lost_message_of_a_quiet_lane_is_passed_by_a_busy_one():
+    rotation, progress = QueueRotation(["quiet", "busy"]), QueueProgress(None)
+    for sent_ms in (1, 2, 3):
+        rotation.consume(2)
+        rotation.rotate("busy")
+        progress.record_taken(sent_ms, queues=("busy", *rotation.empty), among=("quiet", "busy"))
+    assert progress._newest_ms == 3
+
+
+@pytest.mark.parametrize(("announced", "lanes"), [([], 0), ([16], 16), ([16, 16], 16), ([16, 0], 0)])
+def test_lanes_are_used_while_all_workers_consume_them(redis_url: str, announced: list[int], lanes: int):
+    with connect(redis_url) as client:
+        presence = WorkerPresence(client)
+        for number, count in enumerate(announced):
+            presence.announce(f"w{number}@here", [], route=WorkerRoute(lanes=count))
+        assert WorkerRoutes(presence).count_lanes() == lanes
