@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +25,10 @@ from symposia.jobs.collab import CollabJob
 from symposia.jobs.result import JobResult
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.workers.worker_app import create_worker_app
+
+FOREIGN_APP = "processes.foreign_app"
+#: The app of the workers: ours, or another one on which Symposia is installed.
+TESTED_APP = FOREIGN_APP if os.environ.get("SYMPOSIA_TEST_APP") == "foreign" else "symposia.workers"
 
 
 @dataclass
@@ -59,13 +64,15 @@ class LiveInstallation:
     def start_worker(
         self,
         *,
-        app: str = "symposia.workers",
+        app: str = TESTED_APP,
         concurrency: int = 4,
         wait: bool = True,
         options: Sequence[str] = (),
     ) -> LiveWorker:
         env = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
         name = f"w{len(self.workers) + 1}"
+        if app == FOREIGN_APP and "--pool" not in options:
+            options = [*options, "--pool", os.environ.get("SYMPOSIA_TEST_POOL", "threads")]
         worker = LiveWorker(name, self.folder, env, app=app, concurrency=concurrency, options=options)
         self.workers.append(worker)
         return worker.wait_ready() if wait else worker
