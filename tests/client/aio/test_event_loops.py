@@ -23,19 +23,16 @@ def test_client_and_job_of_one_loop_work_in_others(redis_url, tmp_path):
     async def submit():
         return await client.submit(PAIR, agents={"a": "noop", "b": "noop"}, messages=["Hello"])
 
-    async def first_message(job):
-        async for message in job.messages(follow=True):
-            return message.content
+    async def read(job):
+        return [message.content async for message in job.messages(follow=True)]
 
     job = asyncio.run(submit())
+    asyncio.run(job.cancel())
     shown = []
-    threads = [
-        threading.Thread(target=lambda: shown.append(asyncio.run(first_message(job)))) for _ in range(3)
-    ]
+    threads = [threading.Thread(target=lambda: shown.append(asyncio.run(read(job)))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert shown == ["Hello"] * 3
-    asyncio.run(job.cancel())
+    assert shown == [["Hello"]] * 3
     asyncio.run(client.close())
