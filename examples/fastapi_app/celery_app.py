@@ -3,8 +3,9 @@
 import os
 from pathlib import Path
 
-import symposia
 from celery import Celery
+
+import symposia
 from symposia.config.settings import load_settings
 
 REDIS_URL = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0")

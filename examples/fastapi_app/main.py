@@ -10,6 +10,7 @@ from celery_app import app as celery_app
 from celery_app import settings
 from fastapi import Body, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
+
 from symposia import AsyncClient, MaxRounds
 from symposia.errors import SymposiaError
 

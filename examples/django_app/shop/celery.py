@@ -2,8 +2,9 @@
 
 import os
 
-import symposia
 from celery import Celery
+
+import symposia
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")
 app = Celery("shop")

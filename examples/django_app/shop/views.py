@@ -6,6 +6,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
+
 from shop.celery import app
 from symposia import AsyncClient, MaxRounds
 from symposia.errors import SymposiaError
