@@ -109,16 +109,6 @@ def _take_turn(
     return end.text
 
 
-def _final_failure(end: TurnEnd, secrets: Iterable[str]) -> TurnFailed:
-    """Return the exception of a turn that failed finally, with the exception of its agent as the cause."""
-    raised = end.raised
-    if raised is None:
-        return TurnFailed(end.text)
-    failure = TurnFailed(end.text, agent_traceback=raised.origin.traceback if raised.origin else "")
-    failure.__cause__ = exception_to_report(raised.original or raised, secrets)
-    return failure
-
-
 @shared_task(name=ADVANCE, bind=True, ignore_result=True, throws=_EXPECTED)
 def advance_task(self: Task[..., str], *, session: str) -> str:
     """Plan a session's next step unless it is planned; return a short summary."""
@@ -154,3 +144,13 @@ def hand_on_newer(runtime: Runtime, error: NewerFormat, send: Callable[[str, int
     log.info("%s; handed on to a newer worker", error)
     send(queue, runtime.index.now_ms())
     return "handed on to a worker of a newer version"
+
+
+def _final_failure(end: TurnEnd, secrets: Iterable[str]) -> TurnFailed:
+    """Return the exception of a turn that failed finally, with the exception of its agent as the cause."""
+    raised = end.raised
+    if raised is None:
+        return TurnFailed(end.text)
+    failure = TurnFailed(end.text, agent_traceback=raised.origin.traceback if raised.origin else "")
+    failure.__cause__ = exception_to_report(raised.original or raised, secrets)
+    return failure
