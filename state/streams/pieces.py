@@ -129,10 +129,9 @@ def stream_pieces(
 async def astream_pieces(
     reader: HubReader, session_id: str, *, after: str = "0", waiting: Callable[[], Awaitable[object]]
 ) -> AsyncGenerator[Delta | Message, None]:
-    """Yield the same as `stream_pieces`, for asyncio. `waiting` is called before each read."""
+    """Yield the same as `stream_pieces`, for asyncio."""
     pieces = PieceReader(session_id, after=after)
     while not pieces.has_ended:
-        await waiting()
         await reader.announce(session_id)
         batches = await reader.read(pieces.positions(), count=PAGE, block_ms=_ASYNC_BLOCK_MS)
         messages, more = pieces.take_dialog(batches)
@@ -144,5 +143,7 @@ async def astream_pieces(
                 yield message
         for delta in pieces.take_rest(batches):
             yield delta
-        if not batches and not await reader.exists(session_id):
-            raise SessionNotFound(session_id)
+        if not batches:
+            await waiting()
+            if not await reader.exists(session_id):
+                raise SessionNotFound(session_id)

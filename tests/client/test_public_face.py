@@ -19,6 +19,7 @@ from symposia.models import errors
 NAMES = sorted(
     [
         "SymposiaError",
+        "install",
         "SessionNotFound",
         "SessionFailed",
         "ResultTimeout",
