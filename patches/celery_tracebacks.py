@@ -43,13 +43,13 @@ def _shown_traceback(failure: TurnFailed) -> str:
     return f"{failure.agent_traceback}\n\n{line}" if failure.agent_traceback else line
 
 
-_celery_log_policy = trace.get_log_policy  # type: ignore[attr-defined]
+_celery_log_policy = trace.get_log_policy
 
 
 def _log_policy(task: Any, info: Any, exception: BaseException) -> Any:
     """Return how Celery logs an exception: `TurnFailed` in one line, because the attempts of the turn are logged."""
     if isinstance(exception, TurnFailed):
-        return trace.log_policy_expected  # type: ignore[attr-defined]
+        return trace.log_policy_expected
     return _celery_log_policy(task, info, exception)
 
 
@@ -57,9 +57,9 @@ def omit_ignored_tracebacks() -> None:
     """Let the Celery tasks of this process omit the tracebacks of `Ignore`, and show those of agents."""
     from celery.worker.consumer import consumer
 
-    trace.get_log_policy = _log_policy  # type: ignore[attr-defined]
+    trace.get_log_policy = _log_policy  # type: ignore[assignment]
     trace.ExceptionInfo = SessionTaskInfo  # type: ignore[attr-defined]
-    consumer.build_tracer = _build_tracer
+    consumer.build_tracer = _build_tracer  # type: ignore[attr-defined]
 
 
 def _build_tracer(*args: Any, **options: Any) -> Any:

@@ -66,6 +66,7 @@ class PythonAgent:
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
         """Call the function; await it if it is async."""
+        answer: object = None
         if not self._is_async:
             answer = await asyncio.wrap_future(self._threads.submit(partial(self._function, turn)))
             # A sync function may return a coroutine, for example a lambda around an async one.

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Self
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from ...config.settings import Settings, load_settings
 from ...models.errors import ClientClosed, InvalidInput
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from ...state.presence import WorkerPresence
     from ...tasks.runtime.graph import TaskGraph
     from ...workspace.service import WorkspaceService
-    from ..local.client import LocalClient
 
 
 class Installation:
@@ -104,6 +104,16 @@ class Installation:
         self._opened.close()
 
 
+class InProcessClient(Protocol):
+    """A client that runs sessions in this process."""
+
+    _installation: Installation
+
+    def submit_and_wait(self, submission: Submission) -> CollabJob:
+        """Submit a session, and wait until it has ended or a person is asked."""
+        ...
+
+
 class BaseClient:
     """The connections of a client.
 
@@ -161,14 +171,14 @@ class BaseClient:
         local = None if self._is_closed else self._eager_client()
         return self._parts.sessions.submit(submission) if local is None else local.submit_and_wait(submission)
 
-    def _eager_client(self) -> LocalClient | None:
+    def _eager_client(self) -> InProcessClient | None:
         """Return the client that runs sessions in this process; None: workers run them."""
         app = self._app
         if app is None or not app.conf.task_always_eager:
             return None
-        from ..local.eager import eager_client
-
-        return eager_client(app, self.settings)
+        # By its name: the client in this process is built from this module.
+        local = import_module("symposia.client.local.eager").eager_client(app, self.settings)
+        return cast("InProcessClient", local)
 
 
 def _check_schedule(schedule: Schedule, workers: WorkerPresence) -> None:

@@ -1,0 +1,39 @@
+"""Functions that call `run_sync` of pydantic-ai work for many turns, in threads that have no event loop."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.models.test import TestModel
+
+from symposia import LocalClient, MaxTurns
+
+TURNS = 12
+WIDTH = 4
+
+model_agent = Agent(TestModel(custom_output_text="Hello"))
+
+
+@model_agent.tool_plain
+def count() -> int:
+    return 1
+
+
+def ask(_turn: object) -> str:
+    return model_agent.run_sync("Say hello").output
+
+
+@pytest.mark.parametrize("mode", ["round_robin", "broadcast"])
+def test_run_sync_works_in_many_turns(mode):
+    names = [f"a{number}" for number in range(WIDTH)]
+    collab = {"title": "t", "purpose": "p", "mode": mode}
+    collab["participants"] = [{"participant_id": name, "role_id": name} for name in names]
+    with LocalClient({"ann": ask}, threads=WIDTH) as client:
+        jobs = [
+            client.submit(collab, agents=dict.fromkeys(names, "ann"), stop=MaxTurns(TURNS)) for _ in range(3)
+        ]
+        for job in jobs:
+            assert job.result(timeout=60).raise_for_failure()
+            texts = [message.content for message in job.messages()]
+            assert texts
+            assert set(texts) == {"Hello"}
