@@ -1,7 +1,8 @@
-"""How late a program that follows a session sees a message."""
+"""How late programs that follow sessions see a message."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +13,14 @@ from harness.registry import Bench, case
 from harness.results import Measure, percentile
 from harness.stage import Place
 
+from symposia import AsyncClient, Message
+from symposia.client.aio.jobs import AsyncCollabJob
 from symposia.state.redis.keys import session_key
+
+#: Viewers of each session.
+VIEWERS = 25
+#: Sessions that are followed.
+MAX_SESSIONS = 20
 
 
 @case("follow")
@@ -53,3 +61,44 @@ def follow_once(place: Place, turns: int) -> Values:
     delays = [max(at - commit, 0.0) for at, commit in zip(seen, written, strict=True)]
     late = delays[len(delays) // 10 :]  # the first ones were written before the follower was connected
     return {"p50": percentile(late, 50), "p95": percentile(late, 95)}
+
+
+@case("viewers")
+def viewers(bench: Bench) -> Iterator[Measure]:
+    """Time from the commit of a message until each viewer of an `AsyncClient` has it, next to two bare tasks."""
+    place, sessions = bench.use(), min(bench.sizes.sessions, MAX_SESSIONS)
+    turns = bench.sizes.turns
+
+    def bare() -> Values:
+        gaps = bare_gaps_ms(place, bench.sizes.alone)
+        return {"p50": percentile(gaps, 50), "p95": percentile(gaps, 95)}
+
+    yield from bench.alternate("message", lambda: asyncio.run(view_once(place, sessions, turns)), bare)
+
+
+async def view_once(place: Place, sessions: int, turns: int) -> Values:
+    """Follow sessions with many viewers in this process; return the delays of the messages.
+
+    The viewers connect while the sessions run, so the first delays include the connection.
+
+    Raises:
+        BenchmarkError: A viewer saw another number of messages.
+    """
+    async with AsyncClient(place.settings) as client:
+        load = Load("round_robin", sessions, turns, agents_of("round_robin", agent="paced"))
+        jobs = await client.run(submit, place, load)
+        watched = [await client.get_job(job.id) for job in jobs for _ in range(VIEWERS)]
+        late = [delay for delays in await asyncio.gather(*map(view, watched)) for delay in delays]
+    if len(late) != sessions * VIEWERS * turns:
+        raise BenchmarkError(f"the viewers saw {len(late)} of {sessions * VIEWERS * turns} messages")
+    return {"p50": percentile(late, 50), "p95": percentile(late, 95)}
+
+
+async def view(job: AsyncCollabJob) -> list[float]:
+    """Return the delays of a session's messages in milliseconds."""
+    delays = []
+    async for piece in job.stream():
+        if isinstance(piece, Message) and piece.entry_id is not None:
+            late = time.time() * 1_000 - int(piece.entry_id.partition("-")[0])
+            delays.append(max(late, 0.0))
+    return delays
