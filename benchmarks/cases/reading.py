@@ -8,19 +8,21 @@ import time
 from collections.abc import Iterator
 
 from harness.errors import BenchmarkError
-from harness.loads import Load, Values, agents_of, bare_gaps_ms, submit
+from harness.loads import REPEATING, Load, Values, agents_of, bare_gaps_ms, build_collab, submit
 from harness.registry import Bench, case
 from harness.results import Measure, percentile
 from harness.stage import Place
 
-from symposia import AsyncClient, Message
+from symposia import AsyncClient, MaxTurns, Message
 from symposia.client.aio.jobs import AsyncCollabJob
 from symposia.state.redis.keys import session_key
 
 #: Viewers of each session.
 VIEWERS = 25
-#: Sessions that are followed.
+#: Maximum number of sessions that are followed.
 MAX_SESSIONS = 20
+#: Seconds in which the viewers connect.
+CONNECT_S = 3
 
 
 @case("follow")
@@ -79,16 +81,30 @@ def viewers(bench: Bench) -> Iterator[Measure]:
 async def view_once(place: Place, sessions: int, turns: int) -> Values:
     """Follow sessions with many viewers in this process; return the delays of the messages.
 
-    The viewers connect while the sessions run, so the first delays include the connection.
+    The sessions are drafts until the viewers are connected. Each agent takes a second, so that the workers leave the
+    processor to the viewers.
 
     Raises:
         BenchmarkError: A viewer saw another number of messages.
     """
+    agents = agents_of("round_robin", agent="slow")
     async with AsyncClient(place.settings) as client:
-        load = Load("round_robin", sessions, turns, agents_of("round_robin", agent="paced"))
-        jobs = await client.run(submit, place, load)
-        watched = [await client.get_job(job.id) for job in jobs for _ in range(VIEWERS)]
-        late = [delay for delays in await asyncio.gather(*map(view, watched)) for delay in delays]
+        jobs = await client.submit_many(
+            {
+                "collab": build_collab("round_robin", agents),
+                "agents": agents,
+                "stop": MaxTurns(turns),
+                "options": dict(REPEATING),
+                "parameters": {"wait_s": 1},
+                "draft": True,
+            }
+            for _ in range(sessions)
+        )
+        views = [asyncio.create_task(view(job)) for job in jobs for _ in range(VIEWERS)]
+        await asyncio.sleep(CONNECT_S)
+        for job in jobs:
+            await job.activate()
+        late = [delay for delays in await asyncio.gather(*views) for delay in delays]
     if len(late) != sessions * VIEWERS * turns:
         raise BenchmarkError(f"the viewers saw {len(late)} of {sessions * VIEWERS * turns} messages")
     return {"p50": percentile(late, 50), "p95": percentile(late, 95)}
