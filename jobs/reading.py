@@ -471,7 +471,7 @@ def dialog_cursor(job: ReadableJob, entry_id: str | None) -> str:
     """
     if entry_id is None:
         return "0"
-    if isinstance(entry_id, str) and _ENTRY_ID.fullmatch(entry_id):
+    if _ENTRY_ID.fullmatch(str(entry_id)):
         at_ms, counter = map(int, entry_id.split("-"))
         before = f"{at_ms}-{counter - 1}" if counter else f"{max(0, at_ms - 1)}-{_MAX_COUNTER}"
         entry = next(job._streams.whole(job.id, "dialog", after=before), None)  # noqa: SLF001 - as `streams_of`

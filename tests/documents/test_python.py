@@ -12,7 +12,7 @@ from processes.terminal import Terminal
 pytestmark = pytest.mark.timeout(180)
 
 PAGE = Page("docs/python.md")
-GET_JOB, SESSION, REVIEW, OTHERS, ASYNC = PAGE.take_all("python")
+GET_JOB, SESSION, REVIEW, OTHERS, ASYNC, EVENTS = PAGE.take_all("python")
 #: The id of the page's session.
 SHOWN_ID = "3f2a91c4"
 AGENTS = """\
@@ -42,7 +42,19 @@ def test_programs_of_the_page_run_in_order(terminal: Terminal) -> None:
         REVIEW,
         OTHERS,
         in_coroutine(ASYNC),
+        EVENTS,
         """
+        import asyncio
+        from symposia import AsyncClient
+
+        async def sent(**more):
+            async with AsyncClient() as browser:
+                job = await browser.get_job("3f2a91c4")
+                return [text async for text in events(job, **more)]
+
+        texts = asyncio.run(sent())
+        again = asyncio.run(sent(last_event_id=texts[1].split()[1]))
+        assert texts[2:] == again and len(texts) == 4, texts
         entry = client.schedules.get("nightly")
         print(entry.schedule.name, entry.paused, client.memory.get(42, "room")["parameters"])
         """,

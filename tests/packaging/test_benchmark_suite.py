@@ -29,6 +29,7 @@ COMMON = (
     "broadcast",
     "board",
     "follow",
+    "viewers",
     "prompts",
     "submit",
     "bytes",
