@@ -474,7 +474,7 @@ def dialog_cursor(job: ReadableJob, entry_id: str | None) -> str:
     if _ENTRY_ID.fullmatch(str(entry_id)):
         at_ms, counter = map(int, entry_id.split("-"))
         before = f"{at_ms}-{counter - 1}" if counter else f"{max(0, at_ms - 1)}-{_MAX_COUNTER}"
-        entry = next(job._streams.whole(job.id, "dialog", after=before), None)  # noqa: SLF001 - as `streams_of`
+        entry = next(iter(job._streams.whole(job.id, "dialog", after=before)), None)  # noqa: SLF001 - as `streams_of`
         if entry is not None and entry[0] == entry_id:
             return entry_id
     raise InvalidInput("after", entry_id, f"must be the `entry_id` of a message of session {job.id}")

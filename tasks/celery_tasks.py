@@ -20,7 +20,8 @@ from ..state.log_context import log_context
 from ..state.sessions.turn_records import TaskInfo
 from .planning.advance import advance
 from .run_turn import handle_turn_message
-from .runtime.graph import ADVANCE, HANDED_ON, TURN, TurnCall, report_wait
+from .runtime.graph import ADVANCE, HANDED_ON, TurnCall, report_wait
+from .runtime.queues import TURN
 from .runtime.runtime import Runtime, runtime_of
 from .turns.admission import find_newer_worker
 from .turns.results import TurnEnd

@@ -89,9 +89,7 @@ def install(app: Celery, settings: Settings | None = None) -> None:
 def _with_broker(app: Celery, settings: Settings) -> Settings:
     """Return settings with the broker of the app, over which its messages go."""
     url = app.conf.broker_write_url or app.conf.broker_url
-    if not isinstance(url, str):
-        return settings
-    return settings.model_copy(update={"broker_url": SecretStr(url)})
+    return settings.model_copy(update={"broker_url": SecretStr(str(url))}) if url else settings
 
 
 def route_tasks(app: Celery) -> None:
@@ -143,7 +141,7 @@ def _prepare_worker(app: Celery, sender: Any = None, **_: Any) -> None:
         conf.broker_transport_options = {**options, "queue_order_strategy": QUEUE_ORDER}
     if getattr(sender, "beat", False):
         _check_scheduler(sender)
-    install_reviews(app, app.symposia_settings)  # type: ignore[attr-defined]
+    install_reviews(app, app.symposia_settings)
     prepare_worker(app)
 
 

@@ -216,12 +216,11 @@ class Steps:
             InvalidInput: A value breaks a rule.
         """
         from ...models.text.ids import new_id
-        from ..local.client import LocalClient
+        from ..local.eager import eager_client
 
         submission = read_step(new_id(), results, document, inputs, previous)
-        with LocalClient(agents_file=self._settings.agents_file) as client:
-            job = client.submit_unattended(submission)
-            return result_data(job.result(allow_join=True).raise_for_failure())
+        job = eager_client(self._app, self._settings).submit_unattended(submission)
+        return result_data(job.result(allow_join=True).raise_for_failure())
 
     # -- messages at the end ----------------------------------------------------------------
 

@@ -40,7 +40,7 @@ class Shop:
         url = installation.redis_url
         self.app = Celery("shop", broker=url, backend=url, set_as_current=False)
         self.app.conf.update(task_default_queue="symposia", result_expires=600)
-        self.app.symposia_settings = load_settings(**installation.settings)
+        symposia.install(self.app, load_settings(**installation.settings))
         from symposia.client.steps import celery_tasks  # noqa: F401 - registers the task with every app
 
         self.app.finalize()
