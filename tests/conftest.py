@@ -29,8 +29,10 @@ pytest_plugins = ["local_engine.plugin", "protocol.mplp_fixture", "symposia.test
 TEST_SETTINGS = {
     "SYMPOSIA_MPLP_DIR",
     "SYMPOSIA_SEEDS_DIR",
+    "SYMPOSIA_TEST_APP",
     "SYMPOSIA_TEST_EXAMPLES",
     "SYMPOSIA_TEST_PATIENCE",
+    "SYMPOSIA_TEST_POOL",
     "SYMPOSIA_TEST_REQUIRED",
     "SYMPOSIA_TEST_SCREENSHOTS",
 }

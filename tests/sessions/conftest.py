@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +25,12 @@ from symposia.jobs.collab import CollabJob
 from symposia.jobs.result import JobResult
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.workers.worker_app import create_worker_app
+
+#: The app of workers for which a test names none: with SYMPOSIA_TEST_APP=foreign that of a user, in SYMPOSIA_TEST_POOL.
+WORKER_APP = {"": "symposia.workers", "foreign": "processes.foreign_app"}[
+    os.environ.get("SYMPOSIA_TEST_APP", "")
+]
+WORKER_POOL = os.environ.get("SYMPOSIA_TEST_POOL", "")
 
 
 @dataclass
@@ -59,12 +66,14 @@ class LiveInstallation:
     def start_worker(
         self,
         *,
-        app: str = "symposia.workers",
+        app: str = WORKER_APP,
         concurrency: int = 4,
         wait: bool = True,
         options: Sequence[str] = (),
     ) -> LiveWorker:
         env = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
+        if app == WORKER_APP and WORKER_POOL and "--pool" not in options:
+            options = [*options, "--pool", WORKER_POOL]
         name = f"w{len(self.workers) + 1}"
         worker = LiveWorker(name, self.folder, env, app=app, concurrency=concurrency, options=options)
         self.workers.append(worker)
