@@ -75,7 +75,16 @@ class LiveInstallation:
         if app == WORKER_APP and WORKER_POOL and "--pool" not in options:
             options = [*options, "--pool", WORKER_POOL]
         name = f"w{len(self.workers) + 1}"
-        worker = LiveWorker(name, self.folder, env, app=app, concurrency=concurrency, options=options)
+        # gevent patches modules before they are imported: a fork of a process that has imported them would hang.
+        worker = LiveWorker(
+            name,
+            self.folder,
+            env,
+            app=app,
+            concurrency=concurrency,
+            options=options,
+            as_installed=WORKER_POOL == "gevent",
+        )
         self.workers.append(worker)
         return worker.wait_ready() if wait else worker
 
