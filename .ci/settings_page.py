@@ -19,8 +19,10 @@ All programs (client, workers, command line, Flower) read the same settings. Eac
 
 1. an argument: an option of the command line, or of `load_settings` in Python;
 2. an environment variable, if it is not blank, without blanks and line breaks at its ends;
-3. a key of the settings file;
-4. its default.
+3. a key of the table `SYMPOSIA` in [Django's settings](django.md), in a process that has imported Django and whose
+   `DJANGO_SETTINGS_MODULE` is set;
+4. a key of the settings file;
+5. its default.
 
 `symposia config` prints the value of every setting and where it comes from, without passwords. `symposia config --changed`
 prints only those that are not defaults, `--json` all of them for programs.

@@ -94,7 +94,7 @@ class SessionMethods(BaseClient):
         """
         if collab is None:
             return self._continue(options)
-        return self._parts.sessions.submit(read_submission(collab, options, self.settings))
+        return self._submit(read_submission(collab, options, self.settings))
 
     def _continue(self, options: HowToRun) -> CollabJob:
         """Submit a session like the one that it continues."""
@@ -104,7 +104,7 @@ class SessionMethods(BaseClient):
             raise InvalidInput("collab", None, "must be given, unless `continues` names a session")
         check_no_inputs(options)
         resolve_session_files(options, self.settings)
-        return self._parts.sessions.submit(continued_submission(self.get_job(continues), options))
+        return self._submit(continued_submission(self.get_job(continues), options))
 
     def submit_many(self, sessions: Iterable[Collab | Mapping[str, Any]]) -> list[CollabJob]:
         """Submit many sessions in few round trips.
@@ -132,6 +132,8 @@ class SessionMethods(BaseClient):
         for index, given in enumerate(sessions):
             with name_index(index):
                 submissions.append(read_session(given, self.settings))
+        if (local := self._eager_client()) is not None:
+            return [local.submit_and_wait(submission) for submission in submissions]
         return self._parts.sessions.submit_many(submissions, name_in_errors=name_index)
 
     def get_job(self, session_id: str) -> CollabJob:

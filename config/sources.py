@@ -1,4 +1,4 @@
-"""Where the values of settings come from: the command line, the environment, then the file `symposia.toml`."""
+"""Where the values of settings come from: the command line, the environment, Django's settings, then `symposia.toml`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..models.text.nearest import did_you_mean
 from ..models.text.paths import TomlFileError, all_may_write, is_of_other_user, may_be_planted, read_toml
 from ..models.text.redact import without_password
 from .chosen import chosen_for_process
+from .django_source import TABLE, read_django_settings
 from .project import SETTINGS_FILE, project_folder
 
 PREFIX = "SYMPOSIA_"
@@ -58,17 +59,24 @@ def variable_of(name: str) -> str:
 
 
 def configured_values(names: Collection[str], paths: Collection[str]) -> dict[str, ConfiguredValue]:
-    """Return the configured settings by name: the command line, then variables, then the file.
+    """Return the configured settings by name: the command line, then variables, Django's settings, then the file.
 
     Args:
         names: The names of all settings.
         paths: The settings whose values are paths; relative ones in the file start at its folder.
 
     Raises:
-        InvalidInput: The file cannot be read or has an unknown key.
+        InvalidInput: The file cannot be read, or it or the table in Django's settings has an unknown key.
     """
     chosen = {name: ConfiguredValue(value, option) for name, (value, option) in chosen_for_process().items()}
-    return {**_from_file(names, paths), **_from_environment(names), **chosen}
+    return {**_from_file(names, paths), **_from_django(names), **_from_environment(names), **chosen}
+
+
+def _from_django(names: Collection[str]) -> dict[str, ConfiguredValue]:
+    if is_child():  # its variables hold every setting
+        return {}
+    table = read_django_settings(names)
+    return {name: ConfiguredValue(value, f"{TABLE}[{name!r}]") for name, value in table.items()}
 
 
 def _from_environment(names: Collection[str]) -> dict[str, ConfiguredValue]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 from redis import Redis
 
 from ..models.errors import NotLive, SessionNotFound
+from ..models.protocol.dialog import Message
 from ..state.following import SessionUpdate, replay
 from ..state.redis.readers import PAGE, Entry, Stream, StreamReader
 from ..state.redis.scripts import view_fields
@@ -68,6 +69,15 @@ class ArchivedJob(CollabJob):
             raise NotLive(self.id)
         return replay(self._streams, self.id)
 
+    def stream(self, *, after: str | None = None) -> Iterator[Delta | Message]:
+        """Iterate over the messages.
+
+        Raises:
+            NotLive: The session has not ended.
+            InvalidInput: It has no message with the `entry_id` of `after`.
+        """
+        return self.messages(follow=True, after=after)
+
     def wait_for_question(self, timeout: float | None = None) -> None:  # noqa: ARG002
         """Return None: the session has ended. Raises NotLive if it has not."""
         return next(self.questions(), None)
@@ -96,10 +106,10 @@ class ArchivedJob(CollabJob):
     def _create_steering(self, by: str, key: str | None) -> NoReturn:  # noqa: ARG002
         raise _not_live(self.state())
 
-    def _stream_texts(self, stream: Stream, follows: bool) -> Iterator[str]:
+    def _stream_entries(self, stream: Stream, follows: bool, after: str = "0") -> Iterator[Entry]:
         if follows and not self.state().is_final:
             raise NotLive(self.id)
-        return super()._stream_texts(stream, False)
+        return super()._stream_entries(stream, False, after)
 
 
 class _ArchivedStore(SessionStore):
@@ -141,8 +151,8 @@ class _ArchivedStreams(StreamReader):
     def all(self, session_id: str, stream: Stream, *, after: str = "0") -> Iterator[Entry]:
         return self._reader.entries(session_id, stream, after=after)
 
-    def whole(self, session_id: str, stream: Stream) -> Iterator[Entry]:
-        return self._reader.entries(session_id, stream)
+    def whole(self, session_id: str, stream: Stream, *, after: str = "0") -> Iterator[Entry]:
+        return self._reader.entries(session_id, stream, after=after)
 
     def newest_first(self, session_id: str, stream: Stream, *, page: int = 32) -> Iterator[Entry]:  # noqa: ARG002
         return self._reader.entries(session_id, stream, newest_first=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,15 +28,16 @@ from ..models.text.words import count_of
 from ..models.turns.streaming import Delta, ToolEvent
 from ..models.turns.turn import TurnState
 from ..models.turns.usage_table import UsageTable
-from ..state.following import END_ONLY, SessionUpdate, follow, output_pieces, watch
+from ..state.following import END_ONLY, SessionUpdate, follow, watch
 from ..state.presence import WorkerPresence
-from ..state.redis.readers import Stream, StreamReader, read_stored
+from ..state.redis.readers import Entry, Stream, StreamReader, read_message, read_stored
 from ..state.sessions.attachments import AttachmentStore
 from ..state.sessions.family import FamilyStore, RegisteredChild
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.live_sessions import queued_for_s
 from ..state.sessions.records import SessionState
 from ..state.sessions.store import SessionStore
+from ..state.streams.pieces import stream_pieces
 from ..state.worker_routes import WorkerWatch
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.rendering import ChildNode, GraphFormat, draw, ledger_of, output_of, transcript_of
@@ -50,6 +52,11 @@ if TYPE_CHECKING:
     from ..tasks.sessions.opening import SessionOpener
 
 M = TypeVar("M", bound=BaseModel)
+
+#: Id of an entry of a stream: milliseconds since the epoch, and counter.
+_ENTRY_ID = re.compile(r"\d{1,15}-\d{1,16}")
+#: Greater than every counter that such an id has.
+_MAX_COUNTER = 10**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +261,7 @@ class ReadableJob:
 
     def usage(self) -> UsageTable:
         """Return the usage of each participant so far, by id, failed attempts included."""
-        journal = (self._read(Event, text, "journal") for text in self._stream_texts("journal", False))
+        journal = (self._read(Event, text, "journal") for _, text in self._stream_entries("journal", False))
         return UsageTable(usage_by_participant(self.events(), journal))
 
     def graph(self, format: str = "mermaid") -> str:  # noqa: A002 - the usual name
@@ -280,18 +287,22 @@ class ReadableJob:
 
     # -- following --------------------------------------------------------------------------
 
-    def messages(self, *, follow: bool = False) -> Iterator[Message]:
+    def messages(self, *, follow: bool = False, after: str | None = None) -> Iterator[Message]:
         """Iterate over the messages.
 
         Args:
             follow: Wait for more until the session ends. Logs a warning when no worker is running.
+            after: Continue after the message with this `entry_id`. None: from the first one.
 
         Raises:
+            InvalidInput: The session has no such message.
             WaitInTask: It follows in a Celery task of a worker, and the session has not ended.
         """
         if follow:
             self._check_task()
-        return (self._read(Message, text, "dialog") for text in self._stream_texts("dialog", follow))
+        cursor = dialog_cursor(self, after)
+        entries = self._stream_entries("dialog", follow, cursor)
+        return (read_message(entry, self.id) for entry in entries)
 
     def events(self, *, follow: bool = False) -> Iterator[MapEvent]:
         """Iterate over the MAP events.
@@ -299,7 +310,7 @@ class ReadableJob:
         Args:
             follow: Wait for more until the session ends. Logs a warning when no worker is running.
         """
-        return (self._read(MapEvent, text, "events") for text in self._stream_texts("events", follow))
+        return (self._read(MapEvent, text, "events") for _, text in self._stream_entries("events", follow))
 
     def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | ToolEvent | None]:
         """Iterate over all that happens until the session ends. Logs a warning when no worker is running.
@@ -314,14 +325,21 @@ class ReadableJob:
         """
         return watch(self._connections.redis, self.id, deltas=deltas, waiting=self._watch().check)
 
-    def stream(self) -> Iterator[Delta | Message]:
+    def stream(self, *, after: str | None = None) -> Iterator[Delta | Message]:
         """Iterate over output piece by piece, and over each message when it is written, until the session ends.
 
         A piece with offset 0 restarts the output of its turn: it replaces an earlier attempt. A message replaces
-        all pieces of its turn. `Drafts` does this bookkeeping.
+        all pieces of its turn. `Drafts` does this bookkeeping. Messages come in the order of the dialog.
+
+        Args:
+            after: Continue after the message with this `entry_id`; the output of running turns comes from its beginning. None: from
+                the first message.
+
+        Raises:
+            InvalidInput: The session has no such message.
         """
-        for moment in self.live():
-            yield from output_pieces(moment)
+        cursor = dialog_cursor(self, after)
+        return stream_pieces(self._connections.redis, self.id, after=cursor, waiting=self._watch().check)
 
     def result(
         self, timeout: float | None = None, *, raise_on_failure: bool = False, allow_join: bool = False
@@ -366,11 +384,11 @@ class ReadableJob:
     def _watch(self) -> WorkerWatch:
         return watch_of(self)
 
-    def _stream_texts(self, stream: Stream, follows: bool) -> Iterator[str]:
+    def _stream_entries(self, stream: Stream, follows: bool, after: str = "0") -> Iterator[Entry]:
         if not follows:
-            return (text for _, text in self._streams.whole(self.id, stream))
+            return self._streams.whole(self.id, stream, after=after)
         look = self._watch().check
-        return (text for _, text in follow(self._connections.redis, self.id, stream, waiting=look))
+        return follow(self._connections.redis, self.id, stream, after=after, waiting=look)
 
     def _read(self, kind: type[M], text: str, part: str) -> M:
         return read_stored(kind, text, session_id=self.id, part=part)
@@ -381,7 +399,9 @@ class ReadableJob:
         return last_spoken(self._read(MapEvent, text, "events") for _, text in entries)
 
     def _collab(self, state: SessionState) -> Collab:
-        events = tuple(self._read(Event, text, "journal") for text in self._stream_texts("journal", False))
+        events = tuple(
+            self._read(Event, text, "journal") for _, text in self._stream_entries("journal", False)
+        )
         return self._collab_head(state).model_copy(update={"events": events})
 
     def _collab_head(self, state: SessionState) -> Collab:
@@ -440,6 +460,24 @@ def watch_of(job: ReadableJob) -> WorkerWatch:
     """Return the watch of a call that waits for a job. Only for this package and the asynchronous client."""
     to = connections_of(job)
     return to.watch_workers(f"session {job.id}", awaited_agents=lambda: to.store.state(job.id).awaited_agents)
+
+
+def dialog_cursor(job: ReadableJob, entry_id: str | None) -> str:
+    """Return the cursor of a message in the dialog; the beginning for None. Only for this package and the client.
+
+    Raises:
+        InvalidInput: The session has no such message.
+        SessionNotFound: The session does not exist or has expired.
+    """
+    if entry_id is None:
+        return "0"
+    if isinstance(entry_id, str) and _ENTRY_ID.fullmatch(entry_id):
+        at_ms, counter = map(int, entry_id.split("-"))
+        before = f"{at_ms}-{counter - 1}" if counter else f"{max(0, at_ms - 1)}-{_MAX_COUNTER}"
+        entry = next(job._streams.whole(job.id, "dialog", after=before), None)  # noqa: SLF001 - as `streams_of`
+        if entry is not None and entry[0] == entry_id:
+            return entry_id
+    raise InvalidInput("after", entry_id, f"must be the `entry_id` of a message of session {job.id}")
 
 
 def streams_of(job: ReadableJob) -> StreamReader:

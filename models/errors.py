@@ -702,7 +702,17 @@ class LeaseLost(SymposiaError):
 
 
 class TurnFailed(SymposiaError):
-    """The last attempt of a turn failed, or a failure ended its session; Celery marks the task as failed."""
+    """The last attempt of a turn failed, or a failure ended its session; Celery marks the task as failed.
+
+    Its `__cause__` is the exception of the agent, if the agent raised one.
+
+    Attributes:
+        agent_traceback: The traceback of the agent as text without secrets; empty if there is none.
+    """
+
+    def __init__(self, message: str = "", *, agent_traceback: str = "") -> None:
+        super().__init__(message)
+        self.agent_traceback = agent_traceback
 
 
 class AgentError(SymposiaError):
@@ -712,9 +722,11 @@ class AgentError(SymposiaError):
         retryable: Whether a retry may succeed.
         retry_after_s: Seconds to wait before a retry, as requested by the refusing service; None if not given.
         origin: Location in the agent's own code that raised it; None if it was raised elsewhere.
+        original: Exception that was converted to this error; None if the agent raised this one.
     """
 
     origin: ErrorOrigin | None = None
+    original: BaseException | None = None
 
     def __init__(
         self, message: str = "", *, retryable: bool = True, retry_after_s: float | None = None

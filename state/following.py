@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import merge
 from math import inf
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from redis import Redis
-from redis.asyncio import Redis as AsyncRedis
-from redis.typing import KeyT, StreamIdT
 
 from ..models.errors import ResultTimeout, SessionNotFound
 from ..models.protocol.base import Event
@@ -35,6 +33,7 @@ from .redis.readers import (
     StreamReader,
     read_batches,
     read_entries,
+    read_message,
     read_stored,
 )
 from .turns.deltas import ListenerRegistration
@@ -149,7 +148,7 @@ class _DialogReader:
     def take_messages(self, token_id: str | None) -> tuple[Message, ...]:
         """Return the messages written under a token, once. A turn's messages are in the stream before its event."""
         for entry_id, text in self._streams.all(self.session_id, "dialog", after=self._cursor):
-            message = read_stored(Message, text, session_id=self.session_id, part="dialog")
+            message = read_message((entry_id, text), self.session_id)
             self._said[message.token_id].append(message)
             self._cursor = entry_id
         return tuple(self._said.pop(token_id, ()))
@@ -222,13 +221,6 @@ def _token(event: MapEvent) -> str | None:
     return token_id if isinstance(token_id, str) else None
 
 
-def output_pieces(moment: SessionUpdate | Delta | ToolEvent | None) -> tuple[Delta | Message, ...]:
-    """Return the output and the messages of one item of a live session."""
-    if moment is None or isinstance(moment, ToolEvent):
-        return ()
-    return (moment,) if isinstance(moment, Delta) else moment.messages
-
-
 #: Milliseconds of one blocking read; shorter than the socket timeout.
 BLOCK_MS = 2_000
 #: Cursor of the events for a reader that needs only the end.
@@ -253,7 +245,7 @@ class Follower:
         self._ended = END_MARK in text
         self._cursors: dict[Stream, str] = {"events": at, stream: at if after == END_ONLY else after}
 
-    def positions(self) -> dict[KeyT, StreamIdT]:
+    def positions(self) -> dict[str, str]:
         """Return the streams of XREAD: key -> cursor."""
         return {session_key(self._session_id, stream): at for stream, at in self._cursors.items()}
 
@@ -261,9 +253,8 @@ class Follower:
         """Return the maximum milliseconds of the next read; None: do not wait, nothing more will be written."""
         return None if self._ended else max(1, int(min(BLOCK_MS, left_s * 1000)))
 
-    def feed(self, answer: Any) -> list[Entry]:
-        """Process one XREAD answer; return the new entries of the followed stream."""
-        batches = read_batches(answer)
+    def feed(self, batches: Mapping[str, list[Entry]]) -> list[Entry]:
+        """Process the entries of one read; return the new entries of the followed stream."""
         new_entries: dict[Stream, list[Entry]] = {}
         for stream in self._cursors:
             entries = batches.get(session_key(self._session_id, stream), [])
@@ -302,7 +293,8 @@ def follow(
         block_ms = follower.block_ms(deadline - time.monotonic())
         if block_ms is not None:
             waiting()
-        entries = follower.feed(client.xread(follower.positions(), count=PAGE, block=block_ms))
+        answer = client.xread(follower.positions(), count=PAGE, block=block_ms)  # type: ignore[arg-type]
+        entries = follower.feed(read_batches(answer))
         yield from entries
         if follower.done:
             return
@@ -316,27 +308,46 @@ async def _no_wait() -> None:
     pass
 
 
+class AsyncReader(Protocol):
+    """Where an asynchronous follower reads."""
+
+    async def read(
+        self, positions: Mapping[str, str], *, count: int, block_ms: int | None
+    ) -> Mapping[str, list[Entry]]:
+        """Return new entries by key; wait for them up to `block_ms` milliseconds."""
+        ...
+
+    async def newest(self, key: str) -> list[Entry]:
+        """Return the newest entry of a stream."""
+        ...
+
+    async def exists(self, session_id: str) -> bool:
+        """Return whether Redis holds a session."""
+        ...
+
+
 async def afollow(
-    client: AsyncRedis,
+    reader: AsyncReader,
     session_id: str,
     stream: Stream,
     *,
     after: str = "0",
     waiting: Callable[[], Awaitable[object]] = _no_wait,
-) -> AsyncIterator[Entry]:
+) -> AsyncGenerator[Entry, None]:
     """Yield the same as `follow`, for asyncio. It has no timeout parameter: use `asyncio.timeout`."""
-    newest = read_entries(await client.xrevrange(session_key(session_id, "events"), count=1))
-    if not newest and not await client.exists(session_key(session_id, "session")):
+    newest = await reader.newest(session_key(session_id, "events"))
+    if not newest and not await reader.exists(session_id):
         raise SessionNotFound(session_id)
     follower = Follower(session_id, stream, after=after, newest=newest)
     while True:
         block_ms = follower.block_ms()
         if block_ms is not None:
             await waiting()
-        entries = follower.feed(await client.xread(follower.positions(), count=PAGE, block=block_ms))
+        batches = await reader.read(follower.positions(), count=PAGE, block_ms=block_ms)
+        entries = follower.feed(batches)
         for entry in entries:
             yield entry
         if follower.done:
             return
-        if not entries and not await client.exists(session_key(session_id, "session")):
+        if not entries and not await reader.exists(session_id):
             raise SessionNotFound(session_id)

@@ -7,12 +7,13 @@ from the worker's events.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from celery import shared_task
 from celery.exceptions import Ignore, Retry
 
+from ..agents.execution.reporting import exception_to_report
 from ..models.errors import NewerFormat, SessionNotFound, StateError, TurnFailed
 from ..models.protocol.collab import CollabMode
 from ..state.log_context import log_context
@@ -21,9 +22,8 @@ from .planning.advance import advance
 from .run_turn import handle_turn_message
 from .runtime.graph import ADVANCE, HANDED_ON, TURN, TurnCall, report_wait
 from .runtime.runtime import Runtime, runtime_of
-from .turns.admission import (
-    find_newer_worker,
-)
+from .turns.admission import find_newer_worker
+from .turns.results import TurnEnd
 
 if TYPE_CHECKING:
     from celery import Task
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Exceptions that are logged in one line, without a traceback. TurnFailed: a turn failed finally. StateError:
-#: Redis is unavailable, or the state of a session cannot be read; then the sweep retries.
-_EXPECTED = (StateError, TurnFailed)
+#: Exceptions that are logged in one line, and that error trackers ignore: Redis is unavailable, or the state of a
+#: session cannot be read; then the sweep retries.
+_EXPECTED = (StateError,)
 _NOT_FOUND = "session not found"
 
 
@@ -65,15 +65,27 @@ def turn_task(
 
     Raises:
         TurnFailed: A failure exhausted the attempts of the turn, or ended the session. The failure is stored;
-            the exception is only for Celery's monitors, and Celery does not retry it.
+            the exception is only for Celery's monitors and for error trackers (its cause is the exception of the
+            agent), and Celery does not retry it.
         TurnRetried: The attempt failed, and the session runs the turn again; only for Celery's monitors, too.
         Ignore: The turn is parked. The Celery task has a state of its own until the wait ends.
     """
-    request = self.request
+    result = _take_turn(self, session, turn, participant, mode, scope)
+    # Error trackers show the variables of the frame that raises: here, none of them holds the dialog.
+    if isinstance(result, TurnFailed):
+        raise result
+    return result
+
+
+def _take_turn(
+    task_in_use: Task[..., str], session: str, turn: int, participant: str, mode: str, scope: str
+) -> str | TurnFailed:
+    """Run a turn; return its result in a few words, or its final failure."""
+    request = task_in_use.request
     is_handed_on = bool(request.get(HANDED_ON))
     call = TurnCall(session, turn, participant, CollabMode(mode), scope, handed_on=is_handed_on)
     task = TaskInfo(str(request.id), str(request.hostname or ""), request.parent_id)
-    runtime = runtime_of(self.app)
+    runtime = runtime_of(task_in_use.app)
     try:
         with runtime.ports.held.hold(session), log_context(session, turn, participant):
             end = handle_turn_message(runtime, call, task)
@@ -89,7 +101,7 @@ def turn_task(
             ),
         )
     if end.failed:
-        raise TurnFailed(end.text)
+        return _final_failure(end, runtime.agents.services.secrets)
     if end.retried:
         raise TurnRetried(end.text)
     if end.awaits is not None:
@@ -136,3 +148,13 @@ def hand_on_newer(runtime: Runtime, error: NewerFormat, send: Callable[[str, int
     log.info("%s; handed on to a newer worker", error)
     send(queue, runtime.index.now_ms())
     return "handed on to a worker of a newer version"
+
+
+def _final_failure(end: TurnEnd, secrets: Iterable[str]) -> TurnFailed:
+    """Return the exception of a turn that failed finally, with the exception of its agent as the cause."""
+    raised = end.raised
+    if raised is None:
+        return TurnFailed(end.text)
+    failure = TurnFailed(end.text, agent_traceback=raised.origin.traceback if raised.origin else "")
+    failure.__cause__ = exception_to_report(raised.original or raised, secrets)
+    return failure

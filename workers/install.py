@@ -17,7 +17,7 @@ from threading import RLock
 from typing import Any
 
 from celery import Celery
-from celery.signals import import_modules, worker_init
+from celery.signals import import_modules, worker_init, worker_ready
 from pydantic import SecretStr
 
 from ..client.building.installed import install_settings, is_installed
@@ -131,7 +131,7 @@ def _prepare_worker(app: Celery, sender: Any = None, **_: Any) -> None:
     if queues._consume_from is None:  # no option -Q  # noqa: SLF001
         queues.select_add(queues[queue])
     if not serves_sessions(app):
-        log.info("this worker consumes no queue of sessions: it runs none")
+        worker_ready.connect(_say_idle, weak=False)  # no handler of a log exists before
         return
     conf = app.conf
     if conf.worker_consumer in (None, _CELERYS_CONSUMER):
@@ -145,6 +145,10 @@ def _prepare_worker(app: Celery, sender: Any = None, **_: Any) -> None:
         _check_scheduler(sender)
     install_reviews(app, app.symposia_settings)  # type: ignore[attr-defined]
     prepare_worker(app)
+
+
+def _say_idle(**_: Any) -> None:
+    log.info("this worker consumes no queue of sessions: it runs none")
 
 
 def _check_scheduler(worker: Any) -> None:

@@ -47,7 +47,7 @@ def find_origin(error: BaseException, *, redact: Callable[[str], str]) -> ErrorO
 def _frames(error: BaseException) -> Iterator[Frame]:
     """Return frames outside of Symposia and the standard library, outermost first."""
     for frame, line in traceback.walk_tb(error.__traceback__):
-        if not (_is_ours(frame) or _is_standard(frame.f_code.co_filename)):
+        if not (is_own_frame(frame) or _is_standard(frame.f_code.co_filename)):
             yield frame, line
 
 
@@ -64,7 +64,8 @@ def _module(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", ""))
 
 
-def _is_ours(frame: FrameType) -> bool:
+def is_own_frame(frame: FrameType) -> bool:
+    """Return whether a frame runs code of Symposia."""
     return _module(frame).partition(".")[0] == _PACKAGE
 
 
@@ -137,5 +138,5 @@ def to_agent_error(
     text = scrub_text(_read_message(error), secrets=hidden)
     location = "" if origin is None else f" ({origin.place})"
     failed = AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}{location}", retryable=retryable)
-    failed.origin = origin
+    failed.origin, failed.original = origin, cause or error
     return failed

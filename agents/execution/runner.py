@@ -16,7 +16,7 @@ from typing import Protocol, cast
 from pydantic import ValidationError
 
 from ...models.attachments import AttachmentReader, reading_with
-from ...models.errors import AgentTimeout, BadOutcome, LeaseLost, SymposiaError, invalid_input
+from ...models.errors import AgentError, AgentTimeout, BadOutcome, LeaseLost, SymposiaError, invalid_input
 from ...models.text.json_text import depth_of, dump_json
 from ...models.text.redact import redact_value
 from ...models.turns.streaming import TurnOutput, writing_to
@@ -247,6 +247,8 @@ async def _call_agent(
             return await cast(Agent, agent).speak(turn)
     except (SystemExit, KeyboardInterrupt) as error:  # it would end the event loop of all turns
         raise to_agent_error(error, secrets=secrets) from error
+    except AgentError as error:  # it keeps its own cause
+        raise to_agent_error(error, secrets=secrets)  # noqa: B904
     except Exception as error:
         raise to_agent_error(error, secrets=secrets) from error
 
@@ -255,5 +257,7 @@ def _call_instant_agent(agent: InstantAgent, turn: TurnContext, secrets: Iterabl
     try:
         with in_turn(turn.session_id):
             return agent.speak_now(turn)
+    except AgentError as error:  # it keeps its own cause
+        raise to_agent_error(error, secrets=secrets)  # noqa: B904
     except Exception as error:
         raise to_agent_error(error, secrets=secrets) from error

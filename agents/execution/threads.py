@@ -26,6 +26,8 @@ from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
+from .django_connections import fresh_connections
+
 log = logging.getLogger(__name__)
 
 
@@ -102,7 +104,9 @@ class DaemonThreadPool:
 
 def _run_call(future: Future[T], call: Callable[[], T]) -> None:
     try:
-        future.set_result(call())
+        with fresh_connections():
+            answer = call()
+        future.set_result(answer)
     except BaseException as error:  # noqa: BLE001 - the caller gets even SystemExit
         # asyncio cannot pass StopIteration to the coroutine that awaits the call: it would wait forever.
         future.set_exception(RuntimeError("StopIteration") if isinstance(error, StopIteration) else error)

@@ -19,6 +19,7 @@ from functools import partial, update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from ...models.errors import ClientClosed
+from ...state.streams.hub import StreamHubs
 
 CallP = ParamSpec("CallP")
 CallR = TypeVar("CallR")
@@ -40,6 +41,8 @@ class CallThreads:
         self._calls = ThreadPoolExecutor(limit, thread_name_prefix="symposia-call")
         self._streams = ThreadPoolExecutor(limit, thread_name_prefix="symposia-stream")
         self._is_closed = False
+        #: Readers of live sessions, which need no thread.
+        self.hubs = StreamHubs()
 
     async def run_call(
         self, function: Callable[CallP, CallR], /, *args: CallP.args, **kwargs: CallP.kwargs

@@ -43,8 +43,8 @@ class AsyncClient(AsyncWrapper[Client]):
         app: A Celery app that sends the tasks; `close` leaves it open. None: the client makes one.
         worker_grace_s: Seconds without a running worker before a call that waits logs a warning. Above 0,
             `submit` logs none.
-        max_threads: Maximum number of blocking calls at the same time, and of open streams of deltas. More of
-            them wait.
+        max_threads: Maximum number of blocking calls at the same time, and of open iterators of `live()`.
+            More of them wait. `stream()`, `messages()`, `events()` and `result()` need no thread to wait.
     """
 
     def __init__(
@@ -78,6 +78,7 @@ class AsyncClient(AsyncWrapper[Client]):
     async def close(self) -> None:
         """Close the connections that the client opened. A second call does nothing."""
         self._threads.close()
+        await self._threads.hubs.close()
         if self._made is not None:
             await asyncio.to_thread(self._made.close)
 

@@ -1,19 +1,19 @@
 """Asynchronous jobs, review jobs, schedules, dialog memory, tasks and conversations.
 
-Following the messages, the events or the end of a live session needs a connection, but no thread.
+Followers of messages, events, output and the end of live sessions share two connections, and need no thread.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from ...agents.execution.running import refuse_wait_in_turn
 from ...jobs.collab import NO_QUESTION, CollabJob
 from ...jobs.questions import QuestionReader
-from ...jobs.reading import connections_of, watch_of
+from ...jobs.reading import connections_of, dialog_cursor, watch_of
 from ...jobs.result import JobResult
 from ...memory.long_term import LongTermMemory
 from ...memory.rooms import DialogMemory
@@ -29,9 +29,10 @@ from ...reviews.job import ReviewJob
 from ...reviews.state.records import BatchView
 from ...reviews.values.runs import ReviewRun
 from ...schedules.schedules import Schedules
-from ...state.following import END_ONLY, afollow, output_pieces
-from ...state.redis.connect import aconnect
-from ...state.redis.readers import Stream, read_stored
+from ...state.following import END_ONLY, afollow
+from ...state.redis.readers import Entry, Stream, read_message, read_stored
+from ...state.streams.hub import HubReader
+from ...state.streams.pieces import astream_pieces
 from ...workspace.service import WorkspaceService
 from .async_methods import AsyncWrapper, CallThreads, async_iterator, async_method, document_as
 
@@ -120,14 +121,16 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
 
     @document_as(CollabJob.messages, "AsyncIterator[Message]")
     async def messages(  # noqa: D102 - documented as the verb
-        self, *, follow: bool = False
+        self, *, follow: bool = False, after: str | None = None
     ) -> AsyncGenerator[Message, None]:
         job = self._blocking()
         if follow and job.is_live:
-            async for text in self._follow("dialog"):
-                yield read_stored(Message, text, session_id=self.id, part="dialog")
+            cursor = await self._threads.run_call(dialog_cursor, job, after)
+            async with aclosing(self._follow("dialog", after=cursor)) as entries:
+                async for entry in entries:
+                    yield read_message(entry, self.id)
             return
-        for message in await self._threads.run_call(lambda: list(job.messages(follow=follow))):
+        for message in await self._threads.run_call(lambda: list(job.messages(follow=follow, after=after))):
             yield message
 
     @document_as(CollabJob.events, "AsyncIterator[MapEvent]")
@@ -136,18 +139,29 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
     ) -> AsyncGenerator[MapEvent, None]:
         job = self._blocking()
         if follow and job.is_live:
-            async for text in self._follow("events"):
-                yield read_stored(MapEvent, text, session_id=self.id, part="events")
+            async with aclosing(self._follow("events")) as entries:
+                async for _, text in entries:
+                    yield read_stored(MapEvent, text, session_id=self.id, part="events")
             return
         for event in await self._threads.run_call(lambda: list(job.events(follow=follow))):
             yield event
 
     @document_as(CollabJob.stream, "AsyncIterator[Delta | Message]")
-    async def stream(self) -> AsyncGenerator[Delta | Message, None]:  # noqa: D102
-        async with aclosing(self.live()) as moments:
-            async for moment in moments:
-                for piece in output_pieces(moment):
-                    yield piece
+    async def stream(  # noqa: D102 - documented as the verb
+        self, *, after: str | None = None
+    ) -> AsyncGenerator[Delta | Message, None]:
+        job = self._blocking()
+        if not job.is_live:
+            for piece in await self._threads.run_call(lambda: list(job.stream(after=after))):
+                yield piece
+            return
+        cursor = await self._threads.run_call(dialog_cursor, job, after)
+        async with (
+            self._reader() as reader,
+            aclosing(astream_pieces(reader, self.id, after=cursor, waiting=self._waiting_check())) as pieces,
+        ):
+            async for piece in pieces:
+                yield piece
 
     @document_as(CollabJob.result)
     async def result(  # noqa: D102
@@ -158,8 +172,9 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
             refuse_wait_in_turn(self.id)
             try:
                 async with asyncio.timeout(timeout) as limit:
-                    async for _ in self._follow("events", after=END_ONLY, limit=limit):
-                        pass
+                    async with aclosing(self._follow("events", after=END_ONLY, limit=limit)) as entries:
+                        async for _ in entries:
+                            pass
             except TimeoutError:
                 raise ResultTimeout(self.id, timeout_s=timeout or 0) from None
         return await self._threads.run_call(
@@ -190,7 +205,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         while (question := await self._threads.run_call(reader.take)) is not None:
             yield question
         async with aclosing(self._follow("journal", after=reader.cursor, limit=limit)) as entries:
-            async for text in entries:
+            async for _, text in entries:
                 if not reader.is_news(text):
                     continue
                 while (question := await self._threads.run_call(reader.take)) is not None:
@@ -198,13 +213,31 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
 
     async def _follow(
         self, stream: Stream, *, after: str = "0", limit: asyncio.Timeout | None = None
-    ) -> AsyncGenerator[str, None]:
+    ) -> AsyncGenerator[Entry, None]:
         """Read a stream of a live session until it has ended, without a thread.
 
         `limit`: the time limit that the caller has entered. Before Python 3.12 its cancellation can be lost.
         """
+        look = self._waiting_check(limit)
+        async with (
+            self._reader() as reader,
+            aclosing(afollow(reader, self.id, stream, after=after, waiting=look)) as entries,
+        ):
+            async for entry in entries:
+                yield entry
+
+    @asynccontextmanager
+    async def _reader(self) -> AsyncGenerator[HubReader, None]:
+        """Return a reader that shares the connections of this event loop."""
         self._threads.check_open()
-        to, watch = connections_of(self._blocking()), watch_of(self._blocking())
+        url = await self._threads.run_call(connections_of(self._blocking()).find_redis_url)
+        self._threads.check_open()
+        async with self._threads.hubs.reader(url) as reader:
+            yield reader
+
+    def _waiting_check(self, limit: asyncio.Timeout | None = None) -> Callable[[], Awaitable[None]]:
+        """Return what a follower calls before it waits."""
+        watch = watch_of(self._blocking())
 
         async def look() -> None:
             self._threads.check_open()
@@ -213,9 +246,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
             if watch.is_due():
                 await self._threads.run_call(watch.check)
 
-        async with aconnect(await self._threads.run_call(to.find_redis_url)) as client:
-            async for _, text in afollow(client, self.id, stream, after=after, waiting=look):
-                yield text
+        return look
 
 
 class AsyncReviewJob(AsyncWrapper[ReviewJob]):

@@ -19,14 +19,17 @@ from .sessions import Sessions
 if TYPE_CHECKING:
     from celery import Celery
 
+    from ...jobs.collab import CollabJob
     from ...memory.long_term import LongTermMemory
     from ...memory.rooms import DialogMemory
+    from ...models.sessions.submission import Submission
     from ...reviews.batches.context import ReviewContext
     from ...schedules.schedule import Schedule
     from ...schedules.schedules import Schedules
     from ...state.presence import WorkerPresence
     from ...tasks.runtime.graph import TaskGraph
     from ...workspace.service import WorkspaceService
+    from ..local.client import LocalClient
 
 
 class Installation:
@@ -132,6 +135,7 @@ class BaseClient:
         else:
             self.settings = settings or load_settings(**chosen)
         self._installation = Installation(self.settings, app, worker_grace_s=worker_grace_s, graph=graph)
+        self._app = app
         self._is_closed = False
 
     def __enter__(self) -> Self:
@@ -149,7 +153,22 @@ class BaseClient:
     def _parts(self) -> Installation:
         if self._is_closed:
             raise ClientClosed
-        return self._installation
+        local = self._eager_client()
+        return self._installation if local is None else local._installation  # noqa: SLF001 - a client, too
+
+    def _submit(self, submission: Submission) -> CollabJob:
+        """Submit a session; with an eager app, wait until it has ended or a person is asked."""
+        local = None if self._is_closed else self._eager_client()
+        return self._parts.sessions.submit(submission) if local is None else local.submit_and_wait(submission)
+
+    def _eager_client(self) -> LocalClient | None:
+        """Return the client that runs sessions in this process; None: workers run them."""
+        app = self._app
+        if app is None or not app.conf.task_always_eager:
+            return None
+        from ..local.eager import eager_client
+
+        return eager_client(app, self.settings)
 
 
 def _check_schedule(schedule: Schedule, workers: WorkerPresence) -> None:

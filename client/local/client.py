@@ -15,6 +15,7 @@ from typing import Any
 
 from ...config.settings import load_settings
 from ...jobs.collab import CollabJob
+from ...jobs.questions import follow_questions
 from ...models.errors import InvalidInput, SymposiaError
 from ...models.sessions.submission import Submission
 from ...state.presence import WorkerPresence
@@ -101,11 +102,28 @@ class LocalClient(Client):
             raise InvalidInput(
                 "draft", True, "must be omitted here, where nothing could activate it: use `LocalClient`"
             )
-        waiting = {agent.name: agent.kind for agent in self._registry.describe() if agent.kind in _WAITING}
-        for name in sorted(self._registry.needed_by(submission.agents_in_use()) & waiting.keys()):
-            rule = f"must answer by themselves, but {name!r} waits for {_WAITING[waiting[name]]}: use `LocalClient`"
-            raise InvalidInput("agents", name, rule)
+        self._refuse_waiting(submission, _WAITING, "use `LocalClient`")
         return self._parts.sessions.submit(submission)
+
+    def submit_and_wait(self, submission: Submission) -> CollabJob:
+        """Submit a session, and wait until it has ended or a person is asked.
+
+        Raises:
+            InvalidInput: A value breaks a rule, or an agent waits for a remote system, whose answers cannot reach this
+                process.
+        """
+        remote = {kind: who for kind, who in _WAITING.items() if kind != "human"}
+        self._refuse_waiting(submission, remote, "`task_always_eager` runs sessions in this process")
+        job = self._parts.sessions.submit(submission)
+        if not submission.draft:
+            next(follow_questions(job, job.pending), None)
+        return job
+
+    def _refuse_waiting(self, submission: Submission, kinds: Mapping[str, str], hint: str) -> None:
+        waiting = {agent.name: agent.kind for agent in self._registry.describe() if agent.kind in kinds}
+        for name in sorted(self._registry.needed_by(submission.agents_in_use()) & waiting.keys()):
+            rule = f"must answer by themselves, but {name!r} waits for {kinds[waiting[name]]}: {hint}"
+            raise InvalidInput("agents", name, rule)
 
     def close(self) -> None:
         """Cancel the sessions that have not ended, and end the server. A second call does nothing."""

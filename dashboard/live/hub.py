@@ -22,12 +22,12 @@ from redis.exceptions import RedisError
 from ...models.errors import StateError
 from ...state.redis.keys import DUE, SESSIONS, session_key
 from ...state.redis.readers import time_ms
+from ...state.streams.reads import StreamReads
 from ..views.attention import Attention, AttentionLimits, UnreadableSession, attention_of, unreadable_row
 from .loader import LoadedSession, has_live_workers, load_sessions
 from .positions import newest_position, position_key
 from .session_list import KEPT_ENDED, SessionList
 from .session_streams import SessionStreams
-from .stream_reads import StreamReads
 
 log = logging.getLogger(__name__)
 

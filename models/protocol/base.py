@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from pydantic import (
@@ -114,7 +115,11 @@ class ProtocolObject(BaseModel):
         Raises:
             InvalidInput: A value breaks a rule.
         """
-        return type(self)(**{**dict(self), **changes})
+        cls = type(self)
+        own = {
+            name: value for name, value in self if not isinstance(getattr(cls, name, None), cached_property)
+        }
+        return cls(**{**own, **changes})
 
     def to_wire(self) -> dict[str, Any]:
         """Return this object as JSON data, valid under its schema; absent fields are left out."""

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from pydantic import Field, JsonValue
 
@@ -83,6 +84,19 @@ class Message(ProtocolObject):
     content: Text
     timestamp: Timestamp = Field(default_factory=utcnow)
     event: Event | None = None
+
+    @cached_property
+    def entry_id(self) -> str | None:
+        """Id of the message in the dialog of its session, where a follower can continue; None: it was not read from a session.
+
+        It is neither a field nor compared.
+        """
+        return None
+
+    def with_entry_id(self, entry_id: str) -> Self:
+        """Set the id of the message in the dialog from which it was just read, and return the message."""
+        self.__dict__["entry_id"] = entry_id
+        return self
 
     @property
     def speaker(self) -> str | None:

@@ -25,6 +25,7 @@ from ...models.errors import (
     StateError,
     invalid_input,
 )
+from ...models.protocol.dialog import Message
 from .keys import session_key
 
 
@@ -120,6 +121,12 @@ def read_batches(answer: Any) -> dict[str, list[Entry]]:
     return batches
 
 
+def read_message(entry: Entry, session_id: str) -> Message:
+    """Return the message of an entry of a dialog, with its id. Raises StoredStateInvalid as `read_stored` does."""
+    entry_id, text = entry
+    return read_stored(Message, text, session_id=session_id, part="dialog").with_entry_id(entry_id)
+
+
 class StreamReader:
     """Reader of the dialog, the MAP events and the journal of sessions."""
 
@@ -137,13 +144,13 @@ class StreamReader:
             yield from page
             after = page[-1][0]
 
-    def whole(self, session_id: str, stream: Stream) -> Iterator[Entry]:
-        """Yield every entry, oldest first.
+    def whole(self, session_id: str, stream: Stream, *, after: str = "0") -> Iterator[Entry]:
+        """Yield every entry after a cursor, oldest first.
 
         Raises:
             SessionNotFound: The session does not exist, or expired during the read.
         """
-        yield from self.all(session_id, stream)
+        yield from self.all(session_id, stream, after=after)
         if not self._client.exists(session_key(session_id, "session")):
             raise SessionNotFound(session_id)
 

@@ -163,7 +163,7 @@ def fail_turn(
             redispatch_waiting(runtime.graph, turn.facts, answer.state)
         then = f"attempt {failures} of {policy.attempts}, retried in {delay_ms / 1000:g} s"
         return summarize_return(answer.word, line, then)
-    return apply_failure_policy(runtime, turn, line, notes)
+    return replace(apply_failure_policy(runtime, turn, line, notes), raised=error)
 
 
 def _failure_notes(turn: Turn, error: AgentError, line: str) -> tuple[JournalNote, ...]:

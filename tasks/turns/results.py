@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Literal
 
 from ...alignment.turn_format import read_marks
+from ...models.errors import AgentError
 from ...models.outputs import RequiredOutput
 from ...models.protocol.dialog import Message, build_turn_message
 from ...models.sessions.plan import PlannedTurn
@@ -175,6 +176,7 @@ class TurnEnd:
         exhausted: For planning: the budget that ends the session.
         outcome: Outcome of the attempt for traces; empty: `word`.
         error: Error of a failed attempt, without secrets; empty: it did not fail.
+        raised: Error that the agent raised in this attempt; it may contain secrets.
     """
 
     word: str
@@ -187,6 +189,7 @@ class TurnEnd:
     exhausted: StopReason | None = None
     outcome: str = ""
     error: str = ""
+    raised: AgentError | None = None
 
     @property
     def text(self) -> str:

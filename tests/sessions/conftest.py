@@ -26,11 +26,9 @@ from symposia.jobs.result import JobResult
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.workers.worker_app import create_worker_app
 
-#: The app of workers for which a test names none: with SYMPOSIA_TEST_APP=foreign that of a user, in SYMPOSIA_TEST_POOL.
-WORKER_APP = {"": "symposia.workers", "foreign": "processes.foreign_app"}[
-    os.environ.get("SYMPOSIA_TEST_APP", "")
-]
-WORKER_POOL = os.environ.get("SYMPOSIA_TEST_POOL", "")
+FOREIGN_APP = "processes.foreign_app"
+#: The app of the workers: ours, or another one on which Symposia is installed.
+TESTED_APP = FOREIGN_APP if os.environ.get("SYMPOSIA_TEST_APP") == "foreign" else "symposia.workers"
 
 
 @dataclass
@@ -66,15 +64,15 @@ class LiveInstallation:
     def start_worker(
         self,
         *,
-        app: str = WORKER_APP,
+        app: str = TESTED_APP,
         concurrency: int = 4,
         wait: bool = True,
         options: Sequence[str] = (),
     ) -> LiveWorker:
         env = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
-        if app == WORKER_APP and WORKER_POOL and "--pool" not in options:
-            options = [*options, "--pool", WORKER_POOL]
         name = f"w{len(self.workers) + 1}"
+        if app == FOREIGN_APP and "--pool" not in options:
+            options = [*options, "--pool", os.environ.get("SYMPOSIA_TEST_POOL", "threads")]
         # gevent patches modules before they are imported: a fork of a process that has imported them would hang.
         worker = LiveWorker(
             name,
@@ -83,7 +81,7 @@ class LiveInstallation:
             app=app,
             concurrency=concurrency,
             options=options,
-            as_installed=WORKER_POOL == "gevent",
+            as_installed="gevent" in options,
         )
         self.workers.append(worker)
         return worker.wait_ready() if wait else worker

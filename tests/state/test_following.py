@@ -14,7 +14,7 @@ from symposia.models.sessions.plan import Finish
 from symposia.models.text.ids import new_id
 from symposia.state import following as follow_module
 from symposia.state.following import END_ONLY, afollow, follow
-from symposia.state.redis.connect import aconnect
+from symposia.state.streams.hub import StreamHubs
 
 #: A reader that waits for as long is ended by the time limit of its test.
 NEVER_MS = 3_600_000
@@ -42,11 +42,8 @@ def read_all(request, client, redis_url):
 
     def in_a_loop(session_id, stream, **more):
         async def read():
-            redis = aconnect(redis_url)
-            try:
-                return [entry async for entry in afollow(redis, session_id, stream, **more)]
-            finally:
-                await redis.aclose()
+            async with StreamHubs().reader(redis_url) as reader:
+                return [entry async for entry in afollow(reader, session_id, stream, **more)]
 
         return asyncio.run(read())
 

@@ -29,6 +29,7 @@ from symposia.state.redis.keys import PREFIX
 from symposia.state.sessions.index import SessionIndex
 from symposia.state.sessions.requests import Opening
 from symposia.state.sessions.store import SessionStore
+from symposia.state.streams.hub import StreamHubs
 from symposia.state.turns.parked import Inbox, InboxEntry
 from symposia.state.usage_limits import Permit, RateLimiter, Settlement, TenantAccounts, TenantUsage
 from symposia.workspace.notifications import NotificationStreams
@@ -129,11 +130,8 @@ def test_asyncio_follows_a_session(there, url):
     table.finish()
 
     async def followed() -> int:
-        client = aconnect(url)
-        try:
-            return len([entry async for entry in afollow(client, table.id, "dialog")])
-        finally:
-            await client.aclose()
+        async with StreamHubs().reader(url) as reader:
+            return len([entry async for entry in afollow(reader, table.id, "dialog")])
 
     assert asyncio.run(followed()) == 1
 

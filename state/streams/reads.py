@@ -9,11 +9,11 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from ...state.redis.cluster import AsyncClusterClient
-from ...state.redis.readers import Entry, is_wrong_type, read_batches
+from ..redis.cluster import AsyncClusterClient
+from ..redis.readers import Entry, is_wrong_type, read_batches
 
 #: Milliseconds of one blocking read; a session that is found meanwhile is in the next one.
-_BLOCK_MS = 250
+BLOCK_MS = 250
 #: Seconds between two reads: changes of that time are read together.
 _READ_INTERVAL_S = 0.02
 #: Seconds between two reads in a cluster.
@@ -21,7 +21,7 @@ _CLUSTER_INTERVAL_S = 0.25
 #: Seconds to wait when there is nothing to read.
 _IDLE_S = 0.25
 #: Maximum number of entries of one stream in one read.
-_ENTRIES = 100
+MAX_ENTRIES = 100
 
 
 class StreamReads:
@@ -29,10 +29,12 @@ class StreamReads:
 
     Args:
         redis: The client.
+        block_ms: Milliseconds of one blocking read.
     """
 
-    def __init__(self, redis: Redis) -> None:
+    def __init__(self, redis: Redis, *, block_ms: int = BLOCK_MS) -> None:
         self._redis: Any = redis
+        self._block_ms = block_ms
         self._is_cluster = isinstance(self._redis, AsyncClusterClient)
         self._damaged: set[str] = set()
 
@@ -50,7 +52,7 @@ class StreamReads:
         if self._is_cluster:
             return await self._read_each(wanted)
         try:
-            return read_batches(await self._redis.xread(wanted, count=_ENTRIES, block=_BLOCK_MS))
+            return read_batches(await self._redis.xread(wanted, count=MAX_ENTRIES, block=self._block_ms))
         except ResponseError as error:
             if not is_wrong_type(error):
                 raise
@@ -60,7 +62,7 @@ class StreamReads:
     async def _read_each(self, wanted: Mapping[str, str]) -> dict[str, list[Entry]]:
         pipeline = self._redis.pipeline()
         for key, at in wanted.items():
-            pipeline.xread({key: at}, count=_ENTRIES)
+            pipeline.xread({key: at}, count=MAX_ENTRIES)
         batches: dict[str, list[Entry]] = {}
         for key, answer in zip(wanted, await pipeline.execute(raise_on_error=False), strict=True):
             if is_wrong_type(answer):

@@ -1,0 +1,72 @@
+"""Routes: submit a session, show it live, and answer in the browser."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import UUID
+
+from celery_app import app as celery_app
+from celery_app import settings
+from fastapi import Body, FastAPI, HTTPException, Request
+from fastapi.responses import HTMLResponse, StreamingResponse
+
+from symposia import AsyncClient, MaxRounds
+from symposia.errors import SymposiaError
+
+PAGE = Path(__file__).with_name("page.html").read_text()
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Open one client for the process."""
+    async with AsyncClient(settings, app=celery_app) as client:
+        app.state.client = client
+        yield
+
+
+app = FastAPI(lifespan=lifespan)
+
+
+@app.get("/", response_class=HTMLResponse)
+async def page() -> str:
+    """Show the page, which submits, follows and answers."""
+    return PAGE
+
+
+@app.post("/sessions", status_code=201)
+async def submit(request: Request, topic: str = Body(embed=True)) -> dict[str, str]:
+    """Submit a session about a topic."""
+    collab = {
+        "title": "Offer",
+        "purpose": topic,
+        "mode": "round_robin",
+        "participants": [{"participant_id": "writer"}, {"participant_id": "editor"}],
+    }
+    agents = {"writer": "writer", "editor": "human"}
+    job = await request.app.state.client.submit(collab, agents=agents, stop=MaxRounds(1))
+    return {"id": job.id}
+
+
+@app.get("/sessions/{session_id}/events")
+async def events(request: Request, session_id: UUID) -> StreamingResponse:
+    """Send each message of a session as a server-sent event, until its end."""
+    job = await request.app.state.client.get_job(str(session_id))
+
+    async def stream() -> AsyncIterator[str]:
+        async for message in job.messages(follow=True):
+            data = json.dumps({"speaker": message.speaker, "content": message.content})
+            yield f"data: {data}\n\n"
+        yield "event: end\ndata:\n\n"
+
+    return StreamingResponse(stream(), media_type="text/event-stream")
+
+
+@app.post("/sessions/{session_id}/reply", status_code=204)
+async def reply(request: Request, session_id: UUID, text: str = Body(embed=True)) -> None:
+    """Answer the open question to the editor."""
+    job = await request.app.state.client.get_job(str(session_id))
+    try:
+        await job.reply("editor", text)
+    except SymposiaError as error:
+        raise HTTPException(409, str(error)) from None

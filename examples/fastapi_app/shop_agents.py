@@ -1,0 +1,8 @@
+"""Agents of the application."""
+
+from symposia import TurnContext
+
+
+def write(turn: TurnContext) -> str:
+    """Write a first offer."""
+    return f"We offer {turn.purpose}."

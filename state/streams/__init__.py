@@ -1,0 +1,1 @@
+"""Streams of many sessions, read with one blocking XREAD."""

@@ -1,0 +1,125 @@
+"""Sessions in the Celery application of a user: `symposia.install`."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from celery import Celery
+
+import symposia
+from scaling import patient
+from symposia.config.settings import load_settings
+from symposia.models.errors import InvalidInput
+
+APP = "processes.foreign_app"
+POOLS = [
+    "threads",
+    "prefork",
+    "solo",
+    pytest.param("gevent", marks=pytest.mark.skipif(find_spec("gevent") is None, reason="needs gevent")),
+]
+
+
+def make_shop(installation: Any) -> Celery:
+    """The app of the worker, in this process."""
+    app = Celery("shop", broker=installation.redis_url, backend=installation.redis_url, set_as_current=False)
+    app.conf.update(
+        task_default_queue="shop",
+        task_serializer="yaml",
+        result_serializer="yaml",
+        accept_content=["yaml"],
+        task_compression="zlib",
+    )
+    symposia.install(app, load_settings(**installation.settings))
+    return app
+
+
+@pytest.fixture
+def shop(installation: Any, monkeypatch: pytest.MonkeyPatch) -> Celery:
+    monkeypatch.setenv("SHOP_BACKEND", installation.redis_url)
+    return make_shop(installation)
+
+
+@pytest.mark.leaves_keys
+@pytest.mark.parametrize("pool", POOLS)
+def test_worker_runs_its_own_tasks_and_sessions(
+    installation: Any, shop: Celery, pool: str, checked: Any
+) -> None:
+    worker = installation.start_worker(app=APP, options=["--pool", pool], concurrency=2)
+    large = "x" * 2_000_000
+    assert shop.send_task("shop.size", [large]).get(timeout=patient(30)) == len(large)
+    with symposia.Client(app=shop) as client:
+        for mode in ("round_robin", "broadcast", "swarm", "pair", "orchestrated"):
+            participants = [
+                {"participant_id": "ann", "role_id": "orchestrator"},
+                {"participant_id": "ben"},
+            ]
+            collab = {"title": "t", "purpose": "p", "mode": mode, "participants": participants}
+            job = client.submit(
+                collab, agents={"ann": "echo", "ben": "echo"}, stop={"max_turns": 3}, tenant="b"
+            )
+            checked(job, job.result(timeout=patient(30)))
+        asked = {"title": "t", "purpose": "p", "mode": "round_robin", "participants": []}
+        asked["participants"] = [{"participant_id": "me", "kind": "human"}]
+        answered = client.submit(asked, agents={"me": "human"}, stop={"max_turns": 1})
+        assert answered.wait_for_question(timeout=patient(30)) is not None
+        answered.reply("me", "Yes.")
+        assert answered.result(timeout=patient(30)).text == "Yes."
+        cancelled = client.submit(asked, agents={"me": "human"}, stop={"max_turns": 1})
+        assert cancelled.wait_for_question(timeout=patient(30)) is not None
+        cancelled.cancel()
+        assert cancelled.result(timeout=patient(30)).collab.status == "cancelled"
+    assert " ERROR" not in worker.log(), worker.log()
+
+
+@pytest.mark.leaves_keys
+@pytest.mark.parametrize(
+    ("route", "options", "runs"),
+    [
+        ("talks", [], True),
+        ("talks", ["-Q", "shop,talks"], True),
+        ("", ["-Q", "symposia"], True),
+        ("", ["-Q", "shop"], False),
+    ],
+)
+def test_worker_runs_sessions_of_the_queues_that_it_consumes(
+    installation: Any, monkeypatch: pytest.MonkeyPatch, route: str, options: list[str], runs: bool
+) -> None:
+    if route:
+        monkeypatch.setenv("SHOP_ROUTE", route)
+    worker = installation.start_worker(app=APP, options=["--pool", "threads", *options])
+    if not runs:
+        assert "it runs none" in worker.log()
+        assert not installation.client.known_agents()
+        return
+    app = make_shop(installation)
+    if route:
+        app.conf.task_routes = {"symposia.*": {"queue": route}}
+    with symposia.Client(app=app) as client:
+        collab = {"title": "t", "purpose": "p", "mode": "round_robin", "participants": []}
+        collab["participants"] = [{"participant_id": "ann"}]
+        job = client.submit(collab, agents={"ann": "echo"}, stop={"max_turns": 3})
+        assert job.result(timeout=patient(30)).turns == 3
+
+
+def test_app_without_install_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"app: must be an app on which .*symposia\.install\(app\)"):
+        symposia.Client(app=Celery("shop", set_as_current=False))
+
+
+def test_second_install_must_have_the_same_settings(installation: Any) -> None:
+    app, settings = Celery("shop", set_as_current=False), load_settings(**installation.settings)
+    symposia.install(app, settings)
+    symposia.install(app)
+    symposia.install(app, settings)
+    with pytest.raises(InvalidInput, match="settings: must be those of the first"):
+        symposia.install(app, load_settings(**installation.settings, queue="others"))
+
+
+def test_autoscale_with_threads_is_refused(installation: Any) -> None:
+    options = ["--pool", "threads", "--autoscale", "4,1"]
+    worker = installation.start_worker(app=APP, options=options, wait=False)
+    assert worker.process.wait(patient(40)) == 2
+    assert "--autoscale does not work with the pool threads" in worker.log()
