@@ -66,6 +66,13 @@ test-fast: $(INSTALLED) ## Run the tests of models, planners and parsers, withou
 test-all: $(INSTALLED) ## Run the tests, the long ones too, and property tests with all their examples
 	@$(ALL_EXAMPLES) $(PYTEST) -m 'not soak' $(ARGS)
 
+.PHONY: test-foreign
+test-foreign: $(INSTALLED) ## Run the tests of sessions with workers of another Celery app, in each pool that is installed
+	@for pool in threads prefork solo $$($(BIN)/python -c 'import gevent' 2>/dev/null && echo gevent); do \
+		echo "pool $$pool"; \
+		SYMPOSIA_TEST_APP=foreign SYMPOSIA_TEST_POOL=$$pool $(PYTEST) tests/sessions $(ARGS) || exit 1; \
+	done
+
 .PHONY: check
 check: $(INSTALLED) .venv/typecheck/symposia ## Check format, lint, types, import contracts, docstrings, security and pins
 	@$(BIN)/ruff format --check .

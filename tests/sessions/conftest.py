@@ -73,7 +73,16 @@ class LiveInstallation:
         name = f"w{len(self.workers) + 1}"
         if app == FOREIGN_APP and "--pool" not in options:
             options = [*options, "--pool", os.environ.get("SYMPOSIA_TEST_POOL", "threads")]
-        worker = LiveWorker(name, self.folder, env, app=app, concurrency=concurrency, options=options)
+        # gevent patches modules before they are imported: a fork of a process that has imported them would hang.
+        worker = LiveWorker(
+            name,
+            self.folder,
+            env,
+            app=app,
+            concurrency=concurrency,
+            options=options,
+            as_installed="gevent" in options,
+        )
         self.workers.append(worker)
         return worker.wait_ready() if wait else worker
 
