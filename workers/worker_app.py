@@ -28,7 +28,7 @@ from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .heartbeat.steps import HeartbeatStep, LostWorkersStep
 from .steps.background_loops import ArchiveStep, DeliveryStep, NotesStep, ReviewStep, ScheduleStep, TaskStep
 from .steps.monitoring import HealthStep, MetricsStep, write_counts
-from .steps.session_steps import SessionStepsStep, install_revoke
+from .steps.session_steps import OnceStep, SessionStepsStep, install_revoke
 from .steps.startup import AgentsQueueStep, OptionsStep, RuntimeStep
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
@@ -60,6 +60,7 @@ def create_worker_app(settings: Settings) -> Celery:
             HeartbeatStep,
             LostWorkersStep,
             MetricsStep,
+            OnceStep,
             OptionsStep,
             ReviewStep,
             RuntimeStep,

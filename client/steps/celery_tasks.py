@@ -19,8 +19,8 @@ from celery.signals import task_revoked
 
 from ...config.settings import load_settings
 from ...models.errors import StateError
-from .documents import SESSION, task_arguments
-from .service import STEP, steps_of
+from .documents import SESSION, STEP, task_arguments
+from .service import steps_of
 
 if TYPE_CHECKING:
     from celery.app.task import Context

@@ -27,6 +27,8 @@ from ...models.sessions.stop_conditions import Condition
 from ...models.sessions.submission import Submission
 from ...models.text.json_text import dump_json
 
+#: Name of the Celery task.
+STEP = "symposia.session"
 #: Arguments of the Celery task: the document, values of its inputs, and the input that the previous result becomes.
 SESSION, PREVIOUS = "session", "previous"
 #: Fields of a collab that are new for each session.

@@ -16,20 +16,20 @@ from ...jobs.result import JobResult
 from ...models.errors import NoRedis, RedisUnavailable, SessionNotFound, SymposiaError
 from ...models.sessions.on_end import OnEnd
 from ...models.text.ids import derived_id
+from ...state.once import OnceStore
 from ...state.steps import StepRecord, StepStore
 from ...tasks.runtime.graph import broker_error
 from ..building.connection import connect_in_use
 from ..building.runtime import per_process
 from ..building.sessions import Sessions
-from .documents import read_step
+from .documents import STEP, read_step
+from .once import Runs, marked
 
 if TYPE_CHECKING:
     from celery import Celery, Task
 
 log = logging.getLogger(__name__)
 
-#: Name of the Celery task.
-STEP = "symposia.session"
 #: State of a step whose session has not ended; turns that wait for a sub-session have it, too.
 AWAITING = "AWAITING_SESSION"
 #: Options of `apply_async` that belong to one attempt to send.
@@ -71,7 +71,10 @@ class Steps:
     ) -> None:
         self._app = app
         self._settings = settings
-        self._store = StepStore(connect_in_use(settings))
+        redis = connect_in_use(settings)
+        self._store = StepStore(redis)
+        #: Tasks of this process whose messages may be sent again.
+        self.runs = Runs(OnceStore(redis), lease_s=settings.lease_s)
         self._sessions = Sessions(settings, lambda: app)
         self._fault_hook = fault_hook
 
@@ -182,7 +185,7 @@ class Steps:
     def finish(self, task_id: str) -> None:
         """Record that Celery has stored the result of a step, and sent what follows."""
         self._fault_hook("before-finish")
-        self._store.finish(session_id_of(task_id), ttl_ms=self._settings.retention_s * 1000)
+        self._end(session_id_of(task_id))
 
     def revoke(self, task_id: str) -> None:
         """Cancel the session of a step, whose end sends the message; a worker answers it with the state REVOKED."""
@@ -226,7 +229,8 @@ class Steps:
 
     def send(self, session_id: str) -> None:
         """Send the message of an ended session; if that fails, the sweep sends it."""
-        self._store.index.set_due(session_id)
+        # In a while, if this process is lost; at once, and a sweep would send a copy.
+        self._store.index.set_due(session_id, self._grace_ms)
         self._fault_hook("before-message")
         try:
             self._check(session_id)
@@ -286,9 +290,14 @@ class Steps:
             self._store.index.set_due(session_id, _CHECK_MS)
             return
         sent = signature(dict(on_end.signature), app=self._app)
-        sent.apply_async((result_data(job.result()),), task_id=end_message_id(session_id))
+        with marked():
+            sent.apply_async((result_data(job.result()),), task_id=end_message_id(session_id))
         self._fault_hook("after-message")
-        self._store.index.remove(session_id)
+        self._end(session_id)
+
+    def _end(self, session_id: str) -> None:
+        """Record that nothing is left to send."""
+        self._store.finish(session_id, ttl_ms=self._settings.retention_s * 1000)
 
 
 def result_data(result: JobResult) -> dict[str, Any]:

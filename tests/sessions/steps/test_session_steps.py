@@ -157,6 +157,7 @@ BOUNDARIES = [
     "after-message",
     "before-return",
     "before-finish",
+    "before-finish after-next",
 ]
 
 
@@ -171,10 +172,14 @@ def test_killed_worker_leaves_one_outcome(shop: Shop, boundary: str) -> None:
     answer = get(result)
     assert answer["turns"] == 2
     assert answer["session"] == session_id_of(result.parent.id)
-    sent = {"before-finish": 2}.get(boundary, 1)
-    until(lambda: not _steps(shop), what="the step is over")
-    assert 1 <= len(shop.ran()) <= sent
-    assert len(set(shop.ran())) == 1, "a copy has the same id"
+    # The next task may have been lost in the middle of its run, with the same worker.
+    check_runs(shop, 2 if boundary == "before-finish" else 1)
+
+
+def check_runs(shop: Shop, most: int = 1) -> None:
+    until(lambda: not _steps(shop), what="nothing is left to send")
+    get(shop.s("prepare", "room").apply_async())  # behind a copy that was sent
+    assert 1 <= len(shop.ran()) <= most
 
 
 def _steps(shop: Shop) -> int:
@@ -184,7 +189,7 @@ def _steps(shop: Shop) -> int:
         return int(redis.zcard("symposia:steps"))
 
 
-@pytest.mark.parametrize("boundary", ["", "before-message", "after-message"])
+@pytest.mark.parametrize("boundary", ["", "before-message", "after-message", "after-message after-next"])
 def test_on_end_sends_signature(shop: Shop, boundary: str) -> None:
     (shop.installation.folder / "kill-at").write_text(boundary)
     shop.installation.lease_s = 2
@@ -195,8 +200,7 @@ def test_on_end_sends_signature(shop: Shop, boundary: str) -> None:
         shop.start_worker()
     result = shop.app.AsyncResult(end_message_id(job.id))
     assert get(result)["session"] == job.id
-    until(lambda: not _steps(shop), what="nothing is left to send")
-    assert set(shop.ran()) == {f"report {result.id}"}
+    check_runs(shop, 2 if boundary == "after-message" else 1)
 
 
 def test_waiting_in_task_is_refused(shop: Shop) -> None:
