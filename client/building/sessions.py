@@ -23,6 +23,7 @@ from ...models.errors import (
     SessionNotFound,
     SymposiaError,
 )
+from ...models.sessions.on_end import check_url
 from ...models.sessions.submission import Submission
 from ...models.text.ids import is_uuid4
 from ...state.presence import WorkerPresence, all_agents
@@ -172,7 +173,9 @@ class Sessions:
         return submit_session(self.connections, self._with_history(submission))
 
     def _with_history(self, submission: Submission) -> Submission:
-        """Return the submission with the session that it continues, if it names one."""
+        """Return the checked submission, with the session that it continues, if it names one."""
+        if submission.on_end is not None and submission.on_end.url is not None:
+            check_url(submission.on_end.url, self._settings.on_end_urls)
         if submission.continues is None:
             return submission
         from ...jobs.continuing import continue_submission

@@ -13,7 +13,8 @@ from celery.exceptions import TaskRevokedError
 import symposia
 from live import LiveWorker, until
 from scaling import patient
-from symposia.client.steps.service import end_message_id, session_id_of
+from symposia.client.steps.on_end import end_message_id
+from symposia.client.steps.service import session_id_of
 from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput, SessionFailed
 
