@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from celery import Task, shared_task, states
 from celery.exceptions import Ignore
 from celery.signals import task_revoked
+from celery.utils.functional import maybe_list
 
 from ...config.settings import load_settings
 from ...models.errors import StateError
 from .documents import SESSION, STEP, task_arguments
+from .once import with_id
 from .service import steps_of
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class SessionTask(Task):  # type: ignore[type-arg]
         task_id = task_id or uuid()
         if self.app.conf.task_always_eager:
             return super().apply_async(args, kwargs, task_id=task_id, **options)
+        if options.get("link"):
+            options["link"] = [with_id(one, self.app) for one in maybe_list(options["link"])]
         if not hasattr(self.app, "symposia_settings"):
             options.setdefault("queue", "symposia")
         with steps_of(self.app).sending(task_id, args, kwargs, options):

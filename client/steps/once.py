@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
-from celery import Celery, Task
+from celery import Celery, Signature, Task, signature
 from celery._state import get_current_task
 from celery.exceptions import Ignore
 from celery.signals import before_task_publish, task_postrun
@@ -52,6 +52,14 @@ def _mark(sender: Any = None, headers: Any = None, **_fields: Any) -> None:
         return
     if _is_marking.get() or getattr(get_current_task(), "name", None) == STEP:
         headers[ONCE] = new_id()
+
+
+def with_id(given: Any, app: Celery) -> Signature[Any]:
+    """Return a copy of the signature of a task with an id, which is the same in each message sent for it."""
+    task = signature(given, app=app).clone()
+    if not task.subtask_type and "task_id" not in task.options:
+        task.set(task_id=new_id())
+    return task
 
 
 class Runs:
