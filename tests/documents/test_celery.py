@@ -1,0 +1,59 @@
+"""docs/celery.md: a chain with a session, and what `on_end` takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from celery import Celery
+
+import symposia
+from documents.pages import Page
+
+PAGE = Page("docs/celery.md")
+CHAIN = PAGE.take("python", "work = chain(")
+SIGNATURE = PAGE.take("python", "on_end=report.s()")
+URL = PAGE.take("python", 'on_end="https')
+PANEL = """
+title: A panel
+purpose: Talk about {topic}.
+mode: round_robin
+inputs: [{name: topic}]
+participants: [{participant_id: ann, agent: local}]
+"""
+AGENTS = '[agents.local]\nkind = "scripted"\nreplies = ["Lamp?"]\n'
+
+
+@pytest.fixture
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """What the programs of the page take for granted, in an app that runs all at once."""
+    monkeypatch.chdir(tmp_path)
+    Path("panel.yaml").write_text(PANEL)
+    Path("agents.toml").write_text(AGENTS)
+    app = Celery("shop", broker="memory://", backend="cache+memory://")
+    app.conf.task_always_eager = True
+
+    @app.task
+    def prepare(topic: str) -> str:
+        return topic
+
+    @app.task
+    def report(result: dict[str, object]) -> object:
+        return result["text"]
+
+    monkeypatch.setattr(symposia, "submit", lambda _collab, *, on_end, **_: on_end)
+    return {"prepare": prepare, "report": report, "collab": None, "agents": {}, "symposia": symposia}
+
+
+def test_chain_runs_a_session(names: dict[str, object]) -> None:
+    exec(CHAIN, names)  # noqa: S102 - the program of the page
+    assert names["result"] == "Lamp?"
+
+
+@pytest.mark.parametrize("program", [SIGNATURE, URL])
+def test_on_end_is_accepted(names: dict[str, object], program: str) -> None:
+    from symposia.models.sessions.on_end import read_on_end
+
+    exec(program, names)  # noqa: S102 - the program of the page
+    on_end = read_on_end(names["job"])
+    assert on_end.signature or on_end.url
