@@ -99,7 +99,8 @@ class StepStore:
     def count_attempt(self, session_id: str, *, ttl_ms: int) -> int:
         """Count an attempt to call the URL of a session; return their number."""
         with self._client.pipeline(transaction=True) as pipe:
-            pipe.hincrby(_key(session_id), "attempts", 1).pexpire(_key(session_id), ttl_ms)
+            pipe.hincrby(_key(session_id), "attempts", 1)
+            pipe.pexpire(_key(session_id), ttl_ms)
             return int(pipe.execute()[0])
 
     def withdraw(self, session_id: str) -> None:
