@@ -77,6 +77,16 @@ def test_other_url_is_refused(installation: Any, receiver: RemoteSystem) -> None
         submit(installation, "https://example.com/ended?secret=x")
 
 
+def test_local_client_has_no_on_end(receiver: RemoteSystem) -> None:
+    people = [symposia.Participant(participant_id="ann")]
+    collab = symposia.Collab(title="t", purpose="p", mode="round_robin", participants=people)
+    with (
+        symposia.LocalClient({"ann": lambda _: "hello"}) as client,
+        pytest.raises(InvalidInput, match="on_end"),
+    ):
+        client.submit(collab, agents={"ann": "ann"}, on_end=receiver.url)
+
+
 @pytest.mark.parametrize(
     ("url", "is_allowed"),
     [
