@@ -75,8 +75,8 @@ class SessionMethods(BaseClient):
                 message, one of the user names them.
             recall: Whose long-term memory the turns use and add to: `user` (that of `user_id`), `room` (of `room_id`, or
                 else the conversation, the task or the thread) or `tenant`. None: no long-term memory.
-            on_end: A Celery signature that is sent when the session has ended, under an id derived from that of the
-                session. Its first argument is the result as JSON data: see docs/celery.md.
+            on_end: A Celery signature that is sent when the session has ended, with the result as first argument, or a
+                URL that gets it in a signed request; under an id derived from that of the session: see docs/celery.md.
             user_id: The user whose parameters the turns remember and use.
             room_id: The room of these parameters. Default: the conversation, the task, the thread or the session.
             service: The service of these parameters, such as `travel`.

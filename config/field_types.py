@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from ipaddress import ip_network
 from typing import Annotated
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
@@ -15,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from redis import ConnectionPool
 from redis.exceptions import RedisError
 
+from ..models.sessions.on_end import split_url
 from ..models.text.paths import ExpandedPath
 from ..models.text.redact import hides_password_whole
 from ..models.text.redis_address import SCHEMES, SENTINEL_OPTIONS, RedisAddress, RedisKind
@@ -172,6 +174,30 @@ def _check_name(allowed: str) -> AfterValidator:
 QueueName = Annotated[str, _check_name("._-"), Field(min_length=1)]
 #: Text before each key of Redis; no character of hash tags or patterns.
 KeyPrefix = Annotated[str, _check_name("._-:")]
+
+
+def _web_urls(given: tuple[str, ...]) -> tuple[str, ...]:
+    for url in given:
+        parts = split_url(url)
+        if parts is None or parts.query:
+            raise ValueError("must be http or https URLs with a host, without a user, a query and a fragment")
+    return given
+
+
+def _networks(given: tuple[str, ...]) -> tuple[str, ...]:
+    for network in given:
+        ip_network(network)  # raises ValueError
+    return given
+
+
+#: URLs of HTTP; separated by commas in the environment.
+WebUrls = Annotated[
+    tuple[str, ...], BeforeValidator(_split), AfterValidator(_web_urls), Field(max_length=100)
+]
+#: Networks such as `10.0.0.0/8`; separated by commas in the environment.
+NetworkNames = Annotated[
+    tuple[str, ...], BeforeValidator(_split), AfterValidator(_networks), Field(max_length=100)
+]
 RedisUrl = Annotated[SecretStr, AfterValidator(redis_url)]
 BrokerUrl = Annotated[SecretStr, AfterValidator(broker_url)]
 DatabaseUrl = Annotated[SecretStr, AfterValidator(database_url)]

@@ -32,9 +32,11 @@ from .field_types import (
     HostNames,
     KeyPrefix,
     NamedPaths,
+    NetworkNames,
     QueueName,
     RedisUrl,
     Unset,
+    WebUrls,
 )
 from .project import describe_shared_data, project_data_dir, project_folder, user_data_dir
 from .sources import (
@@ -276,6 +278,26 @@ class Settings(BaseModel):
     schedules_file: Annotated[
         ExpandedPath | None, Unset("`schedules.toml` in the working folder, if it exists")
     ] = Field(default=None, description="File of the schedules that the beat loads.")
+
+    on_end_urls: Annotated[WebUrls, Unset("none")] = Field(
+        default=(),
+        description=(
+            "URLs with which a URL of [`on_end`](celery.md#a-url-at-the-end-of-a-session) may begin; the same for "
+            "workers and clients."
+        ),
+    )
+    on_end_networks: Annotated[NetworkNames, Unset("none")] = Field(
+        default=(),
+        description=(
+            "Networks of these URLs that may be called although they are private, also without TLS."
+        ),
+    )
+    on_end_secret_env: str = Field(
+        default="ON_END_SECRET",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        max_length=200,
+        description="Environment variable of the workers with the secret that signs the calls of these URLs.",
+    )
 
     worker_concurrency: int = Field(
         default=8,

@@ -96,6 +96,13 @@ class StepStore:
         call_script(self._client, "steps/finish", [_key(session_id)], {"ttl_ms": ttl_ms})
         self.index.remove(session_id)
 
+    def count_attempt(self, session_id: str, *, ttl_ms: int) -> int:
+        """Count an attempt to call the URL of a session; return their number."""
+        with self._client.pipeline(transaction=True) as pipe:
+            pipe.hincrby(_key(session_id), "attempts", 1)
+            pipe.pexpire(_key(session_id), ttl_ms)
+            return int(pipe.execute()[0])
+
     def withdraw(self, session_id: str) -> None:
         """Remove a step whose message was not sent."""
         self._client.delete(_key(session_id))

@@ -30,7 +30,7 @@ from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .heartbeat.steps import HeartbeatStep, LostWorkersStep
 from .steps.background_loops import ArchiveStep, DeliveryStep, NotesStep, ReviewStep, ScheduleStep, TaskStep
 from .steps.monitoring import HealthStep, MetricsStep, write_counts
-from .steps.session_steps import SessionStepsStep, install_revoke
+from .steps.session_steps import OnceStep, SessionStepsStep, install_revoke
 from .steps.startup import AgentsQueueStep, OptionsStep, RuntimeStep, end_worker
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
@@ -71,6 +71,7 @@ def prepare_worker(app: Celery) -> None:
             HeartbeatStep,
             LostWorkersStep,
             MetricsStep,
+            OnceStep,
             OptionsStep,
             ReviewStep,
             RuntimeStep,

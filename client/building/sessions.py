@@ -23,6 +23,7 @@ from ...models.errors import (
     SessionNotFound,
     SymposiaError,
 )
+from ...models.sessions.on_end import ON_END, check_url
 from ...models.sessions.submission import Submission
 from ...models.text.ids import is_uuid4
 from ...state.presence import WorkerPresence, all_agents
@@ -102,6 +103,7 @@ class Sessions:
         graph: TaskGraph | None = None,
     ) -> None:
         self._settings = settings
+        self._is_local = graph is not None
         self._opened = ExitStack()
         # Without a reference to this object: its connections must close when its last reference is gone.
         self._open_archive = cache(partial(_open_archive, settings, self._opened))
@@ -172,7 +174,12 @@ class Sessions:
         return submit_session(self.connections, self._with_history(submission))
 
     def _with_history(self, submission: Submission) -> Submission:
-        """Return the submission with the session that it continues, if it names one."""
+        """Return the checked submission, with the session that it continues, if it names one."""
+        if (on_end := submission.on_end) is not None:
+            if self._is_local:
+                raise InvalidInput(ON_END, "given", "must be omitted here: without workers nothing is sent")
+            if on_end.url is not None:
+                check_url(on_end.url, self._settings.on_end_urls)
         if submission.continues is None:
             return submission
         from ...jobs.continuing import continue_submission

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 from celery import Task, shared_task, states
 from celery.exceptions import Ignore
 from celery.signals import task_revoked
+from celery.utils.functional import maybe_list
 
 from ...models.errors import StateError
 from ..building.installed import is_installed, settings_for
-from .documents import SESSION, task_arguments
-from .service import STEP, steps_of
+from .documents import SESSION, STEP, task_arguments
+from .once import with_id
+from .service import steps_of
 
 if TYPE_CHECKING:
     from celery.app.task import Context
@@ -54,6 +56,8 @@ class SessionTask(Task):  # type: ignore[type-arg]
         task_id = task_id or uuid()
         if self.app.conf.task_always_eager:
             return super().apply_async(args, kwargs, task_id=task_id, **options)
+        if options.get("link"):
+            options["link"] = [with_id(one, self.app) for one in maybe_list(options["link"])]
         queue = settings_for(self.app).queue
         if not is_installed(self.app):
             options.setdefault("queue", queue)

@@ -11,6 +11,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, cast
 
+from kombu.exceptions import EncodeError
+from kombu.utils.json import dumps
 from pydantic import BaseModel, JsonValue
 
 from ...config.settings import Settings
@@ -27,8 +29,21 @@ from ...models.sessions.stop_conditions import Condition
 from ...models.sessions.submission import Submission
 from ...models.text.json_text import dump_json
 
+#: Name of the Celery task.
+STEP = "symposia.session"
 #: Arguments of the Celery task: the document, values of its inputs, and the input that the previous result becomes.
 SESSION, PREVIOUS = "session", "previous"
+#: Options of `apply_async` that belong to one attempt to send.
+_OF_ONE_SENDING = (
+    "producer",
+    "connection",
+    "publisher",
+    "router",
+    "eta",
+    "countdown",
+    "add_to_parent",
+    "retry",
+)
 #: Fields of a collab that are new for each session.
 _NEW = {"collab_id", "context_id", "status", "created_at", "updated_at", "meta", "events", "trace"}
 _ONLY_SUBMIT = "must be given to `submit`: a step of a canvas does not have it"
@@ -183,3 +198,17 @@ def to_json(value: object, where: str) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [to_json(item, f"{where}[{index}]") for index, item in enumerate(value)]
     raise InvalidInput(where, value, "must be JSON data: other processes run the step")
+
+
+def call_text(args: Any, kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """Return a message as JSON, without the options that belong to one sending."""
+    kept = {}
+    for name, value in options.items():
+        if value is None or name in _OF_ONE_SENDING:
+            continue
+        try:
+            dumps(value)
+        except (TypeError, ValueError, EncodeError):
+            continue
+        kept[name] = value
+    return str(dumps({"args": list(args or ()), "kwargs": dict(kwargs or {}), "options": kept}))

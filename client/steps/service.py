@@ -7,43 +7,31 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from kombu.exceptions import EncodeError
-from kombu.utils.json import dumps, loads
+from kombu.utils.json import loads
 
 from ...config.settings import Settings
 from ...jobs.collab import CollabJob
-from ...jobs.result import JobResult
 from ...models.errors import NoRedis, RedisUnavailable, SessionNotFound, SymposiaError
 from ...models.sessions.on_end import OnEnd
 from ...models.text.ids import derived_id
+from ...state.once import OnceStore
 from ...state.steps import StepRecord, StepStore
 from ...tasks.runtime.graph import broker_error
 from ..building.connection import connect_in_use
 from ..building.installed import settings_for
 from ..building.runtime import per_process
 from ..building.sessions import Sessions
-from .documents import read_step
+from .documents import STEP, call_text, read_step
+from .on_end import OnEndSender, result_data
+from .once import Runs
 
 if TYPE_CHECKING:
     from celery import Celery, Task
 
 log = logging.getLogger(__name__)
 
-#: Name of the Celery task.
-STEP = "symposia.session"
 #: State of a step whose session has not ended; turns that wait for a sub-session have it, too.
 AWAITING = "AWAITING_SESSION"
-#: Options of `apply_async` that belong to one attempt to send.
-_OF_ONE_SENDING = (
-    "producer",
-    "connection",
-    "publisher",
-    "router",
-    "eta",
-    "countdown",
-    "add_to_parent",
-    "retry",
-)
 #: Maximum number of steps per claim.
 _BATCH = 100
 #: Milliseconds between two checks of a step whose session has not ended: the end of the session sends the message.
@@ -54,11 +42,6 @@ _ATTRIBUTE = "symposia_steps"
 def session_id_of(task_id: str) -> str:
     """Return the id of the session of a step."""
     return derived_id(f"symposia.session {task_id}")
-
-
-def end_message_id(session_id: str) -> str:
-    """Return the id of the Celery task that `on_end` sends."""
-    return derived_id(f"on_end {session_id}")
 
 
 class Steps:
@@ -72,9 +55,13 @@ class Steps:
     ) -> None:
         self._app = app
         self._settings = settings
-        self._store = StepStore(connect_in_use(settings))
+        redis = connect_in_use(settings)
+        self._store = StepStore(redis)
+        #: Tasks of this process whose messages may be sent again.
+        self.runs = Runs(OnceStore(redis), lease_s=settings.lease_s)
         self._sessions = Sessions(settings, lambda: app)
         self._fault_hook = fault_hook
+        self._on_end = OnEndSender(app, settings, self._store, fault_hook)
 
     @property
     def _grace_ms(self) -> int:
@@ -87,7 +74,7 @@ class Steps:
         """Store a step while its message is sent in the block; without Redis the message is all there is."""
         session_id, is_new = session_id_of(task_id), False
         try:
-            call = _call_text(args, kwargs, {**options, "task_id": task_id})
+            call = call_text(args, kwargs, {**options, "task_id": task_id})
             delay_ms = int(1000 * (options.get("countdown") or 0))
             word = self._store.register(session_id, call, stage="sent", check_in_ms=self._grace_ms + delay_ms)
             is_new = word == "registered"
@@ -155,7 +142,7 @@ class Steps:
     ) -> None:
         request: Any = task.request
         options = task.signature_from_request(request, request.args, request.kwargs)["options"]
-        call = _call_text(request.args, request.kwargs, options)
+        call = call_text(request.args, request.kwargs, options)
         self._store.register(session_id, call, stage="waiting", check_in_ms=self._grace_ms)
         submission = read_step(session_id, results, document, inputs, previous)
         submission = submission.model_copy(update={"on_end": OnEnd(task=request.id)})
@@ -183,7 +170,7 @@ class Steps:
     def finish(self, task_id: str) -> None:
         """Record that Celery has stored the result of a step, and sent what follows."""
         self._fault_hook("before-finish")
-        self._store.finish(session_id_of(task_id), ttl_ms=self._settings.retention_s * 1000)
+        self._on_end.end(session_id_of(task_id))
 
     def revoke(self, task_id: str) -> None:
         """Cancel the session of a step, whose end sends the message; a worker answers it with the state REVOKED."""
@@ -226,7 +213,8 @@ class Steps:
 
     def send(self, session_id: str) -> None:
         """Send the message of an ended session; if that fails, the sweep sends it."""
-        self._store.index.set_due(session_id)
+        # In a while, if this process is lost; at once, and a sweep would send a copy.
+        self._store.index.set_due(session_id, self._grace_ms)
         self._fault_hook("before-message")
         try:
             self._check(session_id)
@@ -275,49 +263,14 @@ class Steps:
         self._fault_hook("after-message")
 
     def _send_on_end(self, session_id: str, job: CollabJob | None) -> None:
-        """Send the signature that was given to `submit`."""
-        from celery import signature
-
+        """Send what was given to `submit`."""
         on_end = None if job is None else job.spec.on_end
-        if job is None or on_end is None or on_end.signature is None:
+        if job is None or on_end is None or on_end.task is not None:
             self._store.index.remove(session_id)  # it has expired, or was never opened
-            return
-        if not job.state().is_final:
+        elif not job.state().is_final:
             self._store.index.set_due(session_id, _CHECK_MS)
-            return
-        sent = signature(dict(on_end.signature), app=self._app)
-        sent.apply_async((result_data(job.result()),), task_id=end_message_id(session_id))
-        self._fault_hook("after-message")
-        self._store.index.remove(session_id)
-
-
-def result_data(result: JobResult) -> dict[str, Any]:
-    """Return the result of a session as JSON data: that of its Celery task."""
-    return {
-        "collab_id": result.collab.collab_id,
-        "status": result.collab.status.value,
-        "reason": result.reason,
-        "detail": result.detail,
-        "text": result.text,
-        "output": result.output_data,
-        "turns": result.turns,
-        "rounds": result.rounds,
-        "usage": result.usage.to_json_data(),
-    }
-
-
-def _call_text(args: Any, kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """Return a message as JSON, without the options that belong to one sending."""
-    kept = {}
-    for name, value in options.items():
-        if value is None or name in _OF_ONE_SENDING:
-            continue
-        try:
-            dumps(value)
-        except (TypeError, ValueError, EncodeError):
-            continue
-        kept[name] = value
-    return str(dumps({"args": list(args or ()), "kwargs": dict(kwargs or {}), "options": kept}))
+        else:
+            self._on_end.send(job, on_end)
 
 
 def install_steps(app: Celery, provider: Callable[[], Steps]) -> None:

@@ -179,7 +179,7 @@ class HowToRun(MemoryChoices, total=False):
     inputs: Mapping[str, str | int | float | bool] | None
     attachments: Iterable[Path | Attachment] | None
     recall: str | RecallOptions | None
-    on_end: Mapping[str, Any] | None
+    on_end: Mapping[str, Any] | str | None
 
 
 #: Options by name, in the order in which they are documented.

@@ -42,6 +42,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:sessions` | sorted set | sessions, by opening time; before a session is opened, by the time it was listed |
 | `symposia:reviews` | sorted set | batch reviews, by start time |
 | `symposia:reviews:due` | sorted set | unfinished batch reviews, by the time of the next check by the sweep |
+| `symposia:once:<task>:<retries>` | string | copy of a message after a step that runs, or has run; TTL one lease, or one day |
 | `symposia:steps` | sorted set | steps of Celery canvases that are not over, and ended sessions with `on_end`, by the time of the next check |
 | `symposia:deliveries` | sorted set | delivery queue: reports to deliver, by the time of the next attempt; capped |
 | `symposia:deliveries:failed` | list | newest deliveries that failed permanently; capped, TTL one week |
@@ -118,6 +119,11 @@ def worker_lease_key(part: str) -> str:
 def session_key(session_id: str, part: str) -> str:
     """Return the key of one part of a session, e.g. `symposia:{...}:dialog`."""
     return f"{PREFIX}:{{{session_id}}}:{part}"
+
+
+def once_key(message: str) -> str:
+    """Return the key of the copy of a message that runs, or has run."""
+    return f"{PREFIX}:once:{message}"
 
 
 def lock_key(session_id: str, scope: str) -> str:

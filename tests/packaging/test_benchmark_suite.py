@@ -33,12 +33,14 @@ COMMON = (
     "prompts",
     "submit",
     "bytes",
+    "session_step",
 )
 #: Cases that start workers of their own.
 WITH_WORKERS = ("parked", "sweep", "archiving", "prefork", "processes", "waiting")
 #: Values that do not depend on the speed of the machine, and have no bare side.
 EXACT = {
     ("bytes", "bytes"),
+    ("session_step", "tasks"),
     ("parked", "bytes"),
     ("parked", "% of turns/s"),
     *(

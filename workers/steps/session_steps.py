@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from functools import wraps
 from typing import Any
 
-from celery import Celery
+from celery import Celery, bootsteps
 from celery.utils.functional import maybe_list
 from celery.worker.control import Panel
 
+from ...client.steps.once import guard_tasks
 from ...client.steps.service import steps_of
 from .background_loops import LoopStep
 
@@ -28,6 +29,14 @@ class SessionStepsStep(LoopStep):
     def sweep(self, app: Celery) -> object:
         """Send what is due."""
         return steps_of(app).sweep()
+
+
+class OnceStep(bootsteps.Step):
+    """Bootstep that makes tasks drop repeated messages of steps, before the pool and the consumer use them."""
+
+    def __init__(self, worker: Any, **_options: Any) -> None:
+        app: Celery = worker.app
+        guard_tasks(app, lambda: steps_of(app).runs)
 
 
 def install_revoke() -> None:

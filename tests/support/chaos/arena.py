@@ -32,8 +32,12 @@ from live import until
 from scaling import patient
 from servers.rabbit import Rabbit
 from symposia.client import Client
+from symposia.client.building.app import create_app
+from symposia.client.steps.documents import STEP
 from symposia.config.settings import load_settings
 from symposia.models.errors import IllegalTransition, StateError, UnknownAgent
+from symposia.state.redis.keys import session_key
+from symposia.tasks.runtime.graph import broker_error
 
 T = TypeVar("T")
 #: Faults of one round.
@@ -172,10 +176,25 @@ class Arena:
         """Submits a session; again, until it is."""
         how = dict(play.how)
         how["parameters"] = {"log": str(self.log), **how.get("parameters", {}), **parameters}
-        self.insist(lambda: self.client.submit(play.collab(), agents=play.agents, **how))
+        if play.task is None:
+            self.insist(lambda: self.client.submit(play.collab(), agents=play.agents, **how))
+        else:
+            self.insist(lambda: self._start_step(play, how))
         if how.get("draft"):
             self.insist(lambda: self._activate(play.id))
         self.ids.append(play.id)
+
+    def _start_step(self, play: Play, how: Mapping[str, Any]) -> None:
+        """Send a step. Without Redis it is sent, but would not be sent again: then all is repeated."""
+        with closing(create_app(load_settings(**self.settings))) as app:
+            app.symposia_settings = load_settings(**self.settings)
+            app.loader.import_task_module("symposia.client.steps.celery_tasks")
+            app.finalize()
+            step = app.tasks[STEP].s(play.collab(), agents=play.agents, **how)
+            with suppress(broker_error()):
+                step.apply_async(task_id=play.task)
+        if not self.server.client.exists(session_key(play.id, "step")):
+            raise StateError("the step is not stored")
 
     def _activate(self, session: str) -> bool:
         with suppress(IllegalTransition):  # an activation whose answer was lost came before

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from chaos.script import Script
+from symposia.client.steps.service import session_id_of
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.models.sessions.subsessions import ParentRef
@@ -29,6 +30,8 @@ class Play:
     people: tuple[str, ...] = ()
     #: Its sub-sessions, which it opens itself.
     children: tuple[Play, ...] = ()
+    #: Id of the Celery task of which it is the session; None: it is submitted.
+    task: str | None = None
 
     @property
     def id(self) -> str:
@@ -86,6 +89,13 @@ def round_robin(random: Random) -> Play:
     groups = tuple((names[i % 3],) for i in range(turns))
     script = Script(_id(random), "round_robin", reason="max_turns", groups=groups)
     return Play(script, dict.fromkeys(names, "say"), how={"stop": MaxTurns(turns)})
+
+
+def stepped(random: Random) -> Play:
+    """The session of a step of a canvas."""
+    task = _id(random)
+    script = Script(session_id_of(task), "round_robin", reason="max_turns", groups=(("ann",), ("bob",)))
+    return Play(script, dict.fromkeys(("ann", "bob"), "say"), how={"stop": MaxTurns(2)}, task=task)
 
 
 def pair(random: Random) -> Play:
@@ -242,7 +252,7 @@ def _team(session: str, names: tuple[str, str], below: Play | None) -> Play:
 
 
 #: The five modes; broadcast and swarm in both their forms, a session with a person, one with a required output,
-#: and one with sub-sessions.
+#: one with sub-sessions, and a step of a canvas.
 MODES: tuple[Callable[[Random], Play], ...] = (
     round_robin,
     pair,
@@ -254,6 +264,7 @@ MODES: tuple[Callable[[Random], Play], ...] = (
     with_a_person,
     typed,
     nested,
+    stepped,
 )
 
 

@@ -1,6 +1,7 @@
 """An application with tasks around the steps of its canvases: `celery -A processes.step_app worker`.
 
-A file `kill-at` in the data folder names the boundary at which the worker is killed, once.
+A file `kill-at` in the data folder names the boundary at which the worker is killed, once: at `NAME after-next`, when
+the task after the step has run.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import symposia
+from live import until
 from symposia.client.building.runtime import per_process
 from symposia.client.steps.service import Steps, install_steps
 from symposia.config.settings import load_settings
+from symposia.state.redis.connect import connect
 from symposia.workers.worker_app import create_worker_app
 
 settings = load_settings()
@@ -26,9 +29,17 @@ app.conf.update(result_backend=os.environ["STEP_BACKEND"], task_ignore_result=Fa
 def kill_once(boundary: str) -> None:
     order = FOLDER / "kill-at"
     with suppress(FileNotFoundError):
-        if order.read_text() == boundary:
+        name, _, when = order.read_text().partition(" ")
+        if name == boundary:
+            if when:
+                until(_next_is_over, what="the next task has run")
             order.unlink()
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _next_is_over() -> bool:
+    with connect(settings.redis_url.get_secret_value()) as redis:
+        return any(str(redis.get(key)).startswith("over ") for key in redis.scan_iter("symposia:once:*"))
 
 
 install_steps(app, per_process(lambda: Steps(app, settings, fault_hook=kill_once)))

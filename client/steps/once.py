@@ -1,0 +1,157 @@
+"""Messages that follow a session run once, although a killed worker's successor sends them again.
+
+A message has a header that names this copy of it. The copy that a worker starts is recorded in Redis. While that run
+lasts, another copy waits; after it, other copies are dropped. If the run's worker is lost, another copy may start.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any
+
+from celery import Celery, Signature, Task, signature
+from celery._state import get_current_task
+from celery.exceptions import Ignore
+from celery.signals import before_task_publish, task_postrun
+
+from ...models.errors import StateError
+from ...models.text.ids import new_id
+from ...state.once import OnceStore
+from .documents import STEP
+
+log = logging.getLogger(__name__)
+
+#: Header of a message: the id of this copy.
+ONCE = "symposia_once"
+_is_marking: ContextVar[bool] = ContextVar("symposia_marks_messages", default=False)
+_GUARDED = "symposia_guarded"
+#: Tasks of these names need no guard: repetitions have no effect.
+_OWN = ("symposia.", "celery.")
+
+
+@contextmanager
+def marked() -> Iterator[None]:
+    """Mark the messages that this thread sends in the block."""
+    token = _is_marking.set(True)
+    try:
+        yield
+    finally:
+        _is_marking.reset(token)
+
+
+@before_task_publish.connect
+def _mark(sender: Any = None, headers: Any = None, **_fields: Any) -> None:
+    """Mark what a step causes: Celery sends it while the task of the step is the current one."""
+    if not isinstance(headers, dict) or str(sender).startswith(_OWN):
+        return
+    if _is_marking.get() or getattr(get_current_task(), "name", None) == STEP:
+        headers[ONCE] = new_id()
+
+
+def with_id(given: Any, app: Celery) -> Signature[Any]:
+    """Return a copy of the signature of a task with an id, which is the same in each message sent for it."""
+    task = signature(given, app=app).clone()
+    if not task.subtask_type and "task_id" not in task.options:
+        task.set(task_id=new_id())
+    return task
+
+
+class Runs:
+    """Running tasks of this process whose messages may be sent again; their leases are renewed."""
+
+    def __init__(self, store: OnceStore, *, lease_s: float) -> None:
+        self._store = store
+        self._lease_s = lease_s
+        self._copies: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._has_thread = False
+
+    def start(self, task: Task[..., Any]) -> None:
+        """Note the run of a task that begins.
+
+        Raises:
+            Ignore: Another copy of its message has run; or it runs, and this copy is sent again with a delay.
+        """
+        request: Any = task.request
+        message, copy = _message_of(task), str(request.get(ONCE))
+        try:
+            answer = self._store.start(message, copy, lease_ms=self._lease_ms)
+        except StateError as error:
+            log.warning("task %s may be a repetition, and runs: %s", message, error)
+            return
+        if answer == "running":  # its worker may be lost
+            later = task.signature_from_request(request, countdown=self._lease_s)
+            later.apply_async(headers={ONCE: copy}, add_to_parent=False)
+        if answer != "start":
+            raise Ignore(f"another copy of this message: {answer}")
+        with self._lock:
+            self._copies[message] = copy
+            if not self._has_thread:
+                self._has_thread = True
+                threading.Thread(target=self._renew, name="symposia-once", daemon=True).start()
+
+    def finish(self, task: Task[..., Any]) -> None:
+        """Note the end of a run, if it was noted at its start."""
+        message, copy = _message_of(task), str(task.request.get(ONCE))
+        with self._lock:
+            if self._copies.get(message) != copy:
+                return
+            del self._copies[message]
+        try:
+            self._store.finish(message, copy)
+        except StateError as error:
+            log.warning("end of task %s not recorded, it may be repeated: %s", message, error)
+
+    @property
+    def _lease_ms(self) -> int:
+        return int(self._lease_s * 1000)
+
+    def _renew(self) -> None:
+        while True:
+            time.sleep(self._lease_s / 3)
+            with self._lock:
+                messages = [*self._copies]
+                self._has_thread = bool(messages)
+            if not messages:
+                return
+            try:
+                self._store.renew(messages, lease_ms=self._lease_ms)
+            except StateError as error:
+                log.warning("leases of tasks not renewed, will retry: %s", error)
+
+
+def _message_of(task: Task[..., Any]) -> str:
+    """Return the id of a message; that of a retry differs."""
+    return f"{task.request.id}:{task.request.retries}"
+
+
+def guard_tasks(app: Celery, find_runs: Callable[[], Runs]) -> None:
+    """Make the tasks of an app drop other copies of marked messages; called before Celery traces them."""
+    for name, task in app.tasks.items():
+        if not name.startswith(_OWN) and not getattr(type(task), _GUARDED, False):
+            _guard(type(task), find_runs)
+
+    def finish(task: Task[..., Any], **_fields: Any) -> None:
+        if task.request.get(ONCE):
+            find_runs().finish(task)
+
+    task_postrun.connect(finish, weak=False, dispatch_uid="symposia.once")
+
+
+def _guard(kind: type[Task[..., Any]], find_runs: Callable[[], Runs]) -> None:
+    own = kind.before_start
+
+    @wraps(own)
+    def before_start(self: Task[..., Any], task_id: str, args: Any, kwargs: Any) -> Any:
+        if self.request.get(ONCE):
+            find_runs().start(self)
+        return own(self, task_id, args, kwargs)
+
+    kind.before_start = before_start  # type: ignore[method-assign]
+    setattr(kind, _GUARDED, True)
