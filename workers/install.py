@@ -129,6 +129,8 @@ def _prepare_worker(app: Celery, sender: Any = None, **_: Any) -> None:
     if queues._consume_from is None:  # no option -Q  # noqa: SLF001
         queues.select_add(queues[queue])
     if not serves_sessions(app):
+        # Its tasks may follow a session.
+        app.steps["worker"].add("symposia.workers.steps.session_steps:OnceStep")
         worker_ready.connect(_say_idle, weak=False)  # no handler of a log exists before
         return
     conf = app.conf
