@@ -27,7 +27,18 @@ from harness.stage import Stage
 from harness.table import print_changes, print_results, to_markdown
 
 #: Modules of `cases`, in the order of the table. Each registers its cases when it is imported.
-FAMILIES = ("modes", "sizes", "reading", "prompts", "parked", "storage", "workers", "peers", "programs")
+FAMILIES = (
+    "modes",
+    "sizes",
+    "reading",
+    "prompts",
+    "parked",
+    "storage",
+    "workers",
+    "fairness",
+    "peers",
+    "programs",
+)
 for _family in FAMILIES:
     import_module(f"cases.{_family}")
 
