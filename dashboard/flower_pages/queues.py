@@ -27,6 +27,7 @@ from ...state.presence import SILENT_MS, parse_entries
 from ...state.redis.connect import aconnect
 from ...state.redis.keys import WORKERS
 from ...state.redis.readers import time_ms
+from ...tasks.runtime.lanes import lane_queues
 
 #: Lists of one queue in kombu's Redis transport: one for each priority.
 _SUFFIXES = ("", *(f"\x06\x16{priority}" for priority in (3, 6, 9)))
@@ -132,6 +133,31 @@ class AmqpQueues:
         return queue_lengths
 
 
+class SummedLanes:
+    """Queues in which the common queue includes its lanes.
+
+    Args:
+        inner: The queues, lane by lane.
+    """
+
+    def __init__(self, inner: Queues) -> None:
+        self._inner = inner
+
+    async def queues(self, names: Iterable[str]) -> list[QueueLength]:
+        """Return the numbers of these queues, without lanes. Raises what the inner ones raise."""
+        lanes = lane_queues(QUEUE)
+        wanted = [name for name in dict.fromkeys(names) if name not in lanes]
+        lengths = await self._inner.queues([*wanted, *(lanes if QUEUE in wanted else ())])
+        of_lanes = [length for length in lengths if length["name"] in lanes]
+        listed = [length for length in lengths if length["name"] not in lanes]
+        for length in listed:
+            if length["name"] == QUEUE:
+                for key in ("messages", "messages_ready"):
+                    if length[key] is not None:
+                        length[key] += sum(lane[key] or 0 for lane in of_lanes)
+        return listed
+
+
 class _OwnBroker:
     """Mixin of Flower's handlers that read the queues of the broker."""
 
@@ -144,9 +170,9 @@ class _OwnBroker:
         url = broker_url_in_use(settings)
         if self.capp.conf.broker_url == to_celery_url(url):
             if is_redis(url):
-                return RedisQueues(url, redis_url_in_use(settings), self._consumers())
+                return SummedLanes(RedisQueues(url, redis_url_in_use(settings), self._consumers()))
             if self.application.transport == "amqp" and not self.application.options.broker_api:
-                return AmqpQueues(self.capp)
+                return SummedLanes(AmqpQueues(self.capp))
         stock: Queues = super().get_broker()  # type: ignore[misc] # of Flower's handler
         return stock
 

@@ -107,22 +107,27 @@ class AgentsQueueStep(bootsteps.StartStopStep):
         agents = [name for name in runtime.agents.registry.names() if runtime.agents.registry.can_run(name)]
         digest = sha256(json.dumps([agents, FORMATS["session"]]).encode()).hexdigest()[:12]
         name = f"{app.conf.task_default_queue}.agents.{digest}"
-        is_quorum = app.conf.task_default_queue_type == "quorum"
-        arguments = {"x-queue-type": "quorum"} if is_quorum else None
-        queue = Queue(name, routing_key=name, expires=_EXPIRES_S, queue_arguments=arguments)
-        app.amqp.queues.select_add(queue)
-        # Celery sets its own exchange, in which bindings of old names would stay.
-        queue.exchange = Exchange("")
+        _add_queue(app, name, expires=_EXPIRES_S)
         app.conf.symposia_agents_queue = name
         app.conf.symposia_lanes = _add_lanes(app)
 
 
+def _add_queue(app: Celery, name: str, *, expires: int | None = None) -> None:
+    is_quorum = app.conf.task_default_queue_type == "quorum"
+    arguments = {"x-queue-type": "quorum"} if is_quorum else None
+    queue = Queue(name, routing_key=name, expires=expires, queue_arguments=arguments)
+    app.amqp.queues.select_add(queue)
+    # Celery sets its own exchange, in which bindings of old names would stay.
+    queue.exchange = Exchange("")
+
+
 def _add_lanes(app: Celery) -> int:
-    """Add the lanes to the queues that the worker consumes; return their number."""
-    if not app.conf.broker_transport_options.get("queue_order_strategy"):
-        return 0  # only kombu's Redis transport tells which queues were empty
+    """Add the lanes to the queues of a worker that consumes the common queue; return their number."""
+    is_redis = bool(app.conf.broker_transport_options.get("queue_order_strategy"))
+    if not (is_redis or str(app.conf.broker_url).startswith("amqp")):
+        return 0  # other transports may take messages of one queue alone
+    if app.conf.task_default_queue not in app.amqp.queues.consume_from:
+        return LANES  # a worker of other queues
     for name in lane_queues(app.conf.task_default_queue):
-        queue = Queue(name, routing_key=name)
-        app.amqp.queues.select_add(queue)
-        queue.exchange = Exchange("")
+        _add_queue(app, name)
     return LANES

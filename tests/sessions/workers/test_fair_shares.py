@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
+
 from live import REGISTRY, result_of, until
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.patches.kept_tasks import SLICE_S
 
+pytestmark = [pytest.mark.xdist_group("rabbitmq"), pytest.mark.timeout(300)]
+
 FLOOD = 12
 TURNS = 3
+
+
+@pytest.fixture(params=["redis", pytest.param("rabbitmq", marks=pytest.mark.long)])
+def installation(installation, request):
+    if request.param == "rabbitmq":
+        installation.broker_url = request.getfixturevalue("amqp_url")
+        installation.queue_type = "quorum"
+    return installation
 
 
 def submit(installation, tenant: str):
