@@ -25,7 +25,16 @@ from ..models.text.durations import Duration, WholeDuration
 from ..models.text.paths import ExpandedPath
 from ..models.text.redact import ABSENT, HIDDEN, hides_password_whole, without_password
 from ..models.text.redis_address import RedisAddress, RedisKind, ServerSource, record_source
-from .field_types import NO_CLUSTER_BROKER, BrokerUrl, DatabaseUrl, HostNames, NamedPaths, RedisUrl, Unset
+from .field_types import (
+    NO_CLUSTER_BROKER,
+    BrokerUrl,
+    DatabaseUrl,
+    HostNames,
+    NamedPaths,
+    RedisUrl,
+    TenantWeights,
+    Unset,
+)
 from .project import describe_shared_data, project_data_dir, project_folder, user_data_dir
 from .sources import (
     FILE_VARIABLE,
@@ -198,6 +207,12 @@ class Settings(BaseModel):
     )
     tenant_daily_turns: Annotated[int | None, Unset("no limit")] = Field(
         default=None, ge=1, le=10**9, description="Daily turns of each tenant."
+    )
+    tenant_weights: Annotated[TenantWeights, Unset("1 for each tenant")] = Field(
+        default_factory=dict,
+        description=(
+            'Weights of tenants in their [shares](limits.md#fair-shares) of busy workers, 1 to 16: `{"shop": 3}`.'
+        ),
     )
 
     memory_redis_url: Annotated[RedisUrl | None, Unset("the Redis of the sessions")] = Field(

@@ -207,6 +207,7 @@ def build_runtime(
             can_run=lambda name: agents().can_run(name),
             routes=WorkerRoutes(WorkerPresence(client)),
             is_fast=agent_times.is_fast,
+            weights=settings.tenant_weights,
         )
     if graph is None:
         raise TypeError("either `app` or `graph` must be given")

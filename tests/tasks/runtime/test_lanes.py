@@ -20,6 +20,13 @@ def test_tenant_has_one_lane(tenant: str, lanes: int):
     assert pick_lane(tenant, lanes) == pick_lane(tenant, lanes)
 
 
+@given(st.text(), st.integers(1, 64), st.integers(1, 16))
+def test_weighted_tenant_has_as_many_lanes(tenant: str, lanes: int, weight: int):
+    picked = {pick_lane(tenant, lanes, session=str(it), weight=weight) for it in range(400)}
+    first = pick_lane(tenant, lanes)
+    assert picked == {(first + number) % lanes for number in range(min(weight, lanes))}
+
+
 def test_lane_of_a_tenant_is_that_of_every_release():
     assert [pick_lane(tenant, LANES) for tenant in ("a", "b", "shop")] == [15, 5, 6]
     assert lane_queues("q", 2) == ("q.lane.0", "q.lane.1")
