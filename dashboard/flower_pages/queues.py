@@ -152,9 +152,10 @@ class SummedLanes:
         listed = [length for length in lengths if length["name"] not in lanes]
         for length in listed:
             if length["name"] == QUEUE:
-                for key in ("messages", "messages_ready"):
-                    if length[key] is not None:
-                        length[key] += sum(lane[key] or 0 for lane in of_lanes)
+                if length["messages"] is not None:
+                    length["messages"] += sum(lane["messages"] or 0 for lane in of_lanes)
+                if length["messages_ready"] is not None:
+                    length["messages_ready"] += sum(lane["messages_ready"] or 0 for lane in of_lanes)
         return listed
 
 
