@@ -32,8 +32,6 @@ def fairness(bench: Bench) -> Iterator[Measure]:
         flood = _submit(place, "large", sizes.active, wait_s)
         wait_until(lambda: any(job.state().closed for job in flood), "the sessions run")
         each = _time_small(place, wait_s)
-        for job in flood:
-            job.cancel()
         wait_until(lambda: place.unfinished() == 0, "the sessions end")
         return {"each": each}
 
@@ -43,14 +41,15 @@ def fairness(bench: Bench) -> Iterator[Measure]:
 def _submit(place: Place, tenant: str, sessions: int, wait_s: float) -> list[CollabJob]:
     agents = agents_of("round_robin", agent="slow")
     request = {
-        "collab": build_collab("round_robin", agents),
         "agents": agents,
         "stop": MaxTurns(TURNS),
         "options": REPEATING,
         "parameters": {"wait_s": wait_s},
         "tenant": tenant,
     }
-    return place.client.submit_many([request] * sessions)
+    return place.client.submit_many(
+        {"collab": build_collab("round_robin", agents), **request} for _ in range(sessions)
+    )
 
 
 def _time_small(place: Place, wait_s: float) -> float:
