@@ -36,6 +36,7 @@ FAMILIES = (
     "storage",
     "steps",
     "workers",
+    "fairness",
     "peers",
     "programs",
 )

@@ -146,6 +146,11 @@ def _from_json(value: object) -> object:
 #: Paths by the names that schedules and reviews use; JSON in the environment.
 NamedPaths = Annotated[dict[str, ExpandedPath], BeforeValidator(_from_json), Field(max_length=1_000)]
 
+#: Weights of tenants in the rotation; at most the number of lanes.
+TenantWeights = Annotated[
+    dict[str, Annotated[int, Field(ge=1, le=16)]], BeforeValidator(_from_json), Field(max_length=1_000)
+]
+
 
 def _split(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value

@@ -35,6 +35,7 @@ from .field_types import (
     NetworkNames,
     QueueName,
     RedisUrl,
+    TenantWeights,
     Unset,
     WebUrls,
 )
@@ -225,6 +226,12 @@ class Settings(BaseModel):
     )
     tenant_daily_turns: Annotated[int | None, Unset("no limit")] = Field(
         default=None, ge=1, le=10**9, description="Daily turns of each tenant."
+    )
+    tenant_weights: Annotated[TenantWeights, Unset("1 for each tenant")] = Field(
+        default_factory=dict,
+        description=(
+            'Weights of tenants in their [shares](limits.md#fair-shares) of busy workers, 1 to 16: `{"shop": 3}`.'
+        ),
     )
 
     memory_redis_url: Annotated[RedisUrl | None, Unset("the Redis of the sessions")] = Field(

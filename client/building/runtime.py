@@ -213,6 +213,7 @@ def build_runtime(
             can_run=lambda need: can_run_here(agents(), served(), need),
             routes=WorkerRoutes(WorkerPresence(client), served=served),
             is_fast=agent_times.is_fast,
+            weights=settings.tenant_weights,
         )
     if graph is None:
         raise TypeError("either `app` or `graph` must be given")

@@ -112,7 +112,9 @@ class Sessions:
         placing = TaskPlacement(self._open_archive)
         self.workers = WorkerPresence(redis)
         store, index = SessionStore(redis), SessionIndex(redis)
-        graph = graph or TaskGraph(find_app, routes=WorkerRoutes(self.workers))
+        graph = graph or TaskGraph(
+            find_app, routes=WorkerRoutes(self.workers), weights=settings.tenant_weights
+        )
         # Without a reference to this object, as above.
         self._find_opener = cache(partial(session_opener, settings, store, index, graph, placing))
         self.connections = Connections(

@@ -27,6 +27,7 @@ from ...state.presence import SILENT_MS, parse_entries
 from ...state.redis.connect import aconnect
 from ...state.redis.keys import WORKERS
 from ...state.redis.readers import time_ms
+from ...tasks.runtime.lanes import lane_queues
 
 #: Lists of one queue in kombu's Redis transport: one for each priority.
 _SUFFIXES = ("", *(f"\x06\x16{priority}" for priority in (3, 6, 9)))
@@ -134,6 +135,34 @@ class AmqpQueues:
         return queue_lengths
 
 
+class SummedLanes:
+    """Queues in which the common queue includes its lanes.
+
+    Args:
+        inner: The queues, lane by lane.
+        common: Name of the common queue.
+    """
+
+    def __init__(self, inner: Queues, *, common: str = QUEUE) -> None:
+        self._inner = inner
+        self._common = common
+
+    async def queues(self, names: Iterable[str]) -> list[QueueLength]:
+        """Return the numbers of these queues, without lanes. Raises what the inner ones raise."""
+        lanes = lane_queues(self._common)
+        wanted = [name for name in dict.fromkeys(names) if name not in lanes]
+        lengths = await self._inner.queues([*wanted, *(lanes if self._common in wanted else ())])
+        of_lanes = [length for length in lengths if length["name"] in lanes]
+        listed = [length for length in lengths if length["name"] not in lanes]
+        for length in listed:
+            if length["name"] == self._common:
+                if length["messages"] is not None:
+                    length["messages"] += sum(lane["messages"] or 0 for lane in of_lanes)
+                if length["messages_ready"] is not None:
+                    length["messages_ready"] += sum(lane["messages_ready"] or 0 for lane in of_lanes)
+        return listed
+
+
 class _OwnBroker:
     """Mixin of Flower's handlers that read the queues of the broker."""
 
@@ -146,9 +175,10 @@ class _OwnBroker:
         url = broker_url_in_use(settings)
         if self.capp.conf.broker_url == to_celery_url(url):
             if is_redis(url):
-                return RedisQueues(url, redis_url_in_use(settings), self._consumers(), common=settings.queue)
+                own = RedisQueues(url, redis_url_in_use(settings), self._consumers(), common=settings.queue)
+                return SummedLanes(own, common=settings.queue)
             if self.application.transport == "amqp" and not self.application.options.broker_api:
-                return AmqpQueues(self.capp)
+                return SummedLanes(AmqpQueues(self.capp), common=settings.queue)
         stock: Queues = super().get_broker()  # type: ignore[misc] # of Flower's handler
         return stock
 

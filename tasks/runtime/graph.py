@@ -8,9 +8,10 @@ ends, but its result comes later, perhaps from another process. Until then it ha
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...models.errors import StateError, TurnFailed
@@ -133,11 +134,13 @@ class TaskGraph:
         can_run: Callable[[str], bool] | None = None,
         routes: WorkerRoutes | None = None,
         is_fast: Callable[[str], bool] = lambda _agent: False,
+        weights: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self._find_app = find_app
         self._can_run = can_run
         self.routes = routes
         self._is_fast = is_fast
+        self._weights = weights
         #: True if sending failed, and the broker has not been reached since.
         self._is_broker_down = False
 
@@ -180,11 +183,12 @@ class TaskGraph:
         for queue, messages in sent.items():
             self._send(messages, queue=queue)
 
-    def _lane(self, tenant: str | None) -> str | None:
-        """Return the lane of a tenant; None: the common queue."""
+    def _lane(self, tenant: str | None, session: str) -> str | None:
+        """Return the lane of a tenant's session; None: the common queue."""
         if tenant is None or self.routes is None or not (lanes := self.routes.count_lanes()):
             return None
-        return lane_queue(queue_name(self._app), pick_lane(tenant, lanes))
+        lane = pick_lane(tenant, lanes, session=session, weight=self._weights.get(tenant, 1))
+        return lane_queue(queue_name(self._app), lane)
 
     def _route(self, need: str) -> str:
         """Return the queue of a worker that can run a turn with that need; '': the queue of all workers."""
@@ -204,7 +208,7 @@ class TaskGraph:
         from ...patches.kept_tasks import KeptTask
 
         own = {"id": new_id(), "root_id": call.session, "kwargsrepr": str(call)}
-        if (lane := self._lane(call.tenant)) is not None:
+        if (lane := self._lane(call.tenant, call.session)) is not None:
             own[_LANE] = lane
         return KeptTask(TURN, call.kwargs(), own | headers, is_short=self._is_fast(call.agent))
 
@@ -253,7 +257,9 @@ class TaskGraph:
 
         The first one of a session has the session's id as its task id: it is the root of the graph.
         """
-        self._send_advance(session_id, sent_ms=sent_ms, first=first, queue=self._lane(tenant) or "")
+        self._send_advance(
+            session_id, sent_ms=sent_ms, first=first, queue=self._lane(tenant, session_id) or ""
+        )
 
     def hand_on_advance(self, session_id: str, *, queue: str, sent_ms: int) -> None:
         """Send that Celery task, which this worker cannot run, to the queue of workers that can."""

@@ -24,6 +24,17 @@ def lane_queues(queue: str, lanes: int = LANES) -> tuple[str, ...]:
     return tuple(lane_queue(queue, lane) for lane in range(lanes))
 
 
-def pick_lane(tenant: str, lanes: int) -> int:
-    """Return the lane of a tenant: the same in every process and release. `lanes`: their number, at least 1."""
-    return int.from_bytes(blake2b(tenant.encode(), digest_size=8).digest(), "big") % lanes
+def pick_lane(tenant: str, lanes: int, *, session: str = "", weight: int = 1) -> int:
+    """Return the lane of a session of a tenant: the same in every process and release.
+
+    Args:
+        tenant: Name of the tenant.
+        lanes: Number of lanes, at least 1.
+        session: Id of the session.
+        weight: Number of lanes over which the tenant's sessions are spread, at least 1.
+    """
+    return (_hash(tenant) + _hash(session) % min(weight, lanes)) % lanes
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")

@@ -143,6 +143,7 @@ def test_every_setting_reaches_a_child_process() -> None:
         tenant_daily_tokens=1,
         tenant_daily_usd=1,
         tenant_daily_turns=1,
+        tenant_weights={"shop": 3},
         deliveries_file="deliveries.toml",
         schedules_file="schedules.toml",
         session_root="sessions",

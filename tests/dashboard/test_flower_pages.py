@@ -12,11 +12,13 @@ from scaling import patient
 from servers.flower import FlowerServer
 from symposia.client import Client
 from symposia.client.building.app import create_app
+from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
-from symposia.dashboard.flower_pages.queues import AmqpQueues
+from symposia.dashboard.flower_pages.queues import AmqpQueues, QueueLength, SummedLanes
 from symposia.dashboard.flower_pages.task_list import describe_task
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.tasks.runtime.lanes import LANES, lane_queues
 
 #: They start servers of their own.
 pytestmark = pytest.mark.long
@@ -175,3 +177,18 @@ def test_rabbitmq_queues_are_read_without_the_plugin(amqp_url: str, redis_url: s
     found = until(counted)  # the broker does not confirm messages
     assert (found["name"], found["consumers"]) == ("symposia", 0)
     assert found["messages_unacknowledged"] is None
+
+
+def test_common_queue_includes_its_lanes():
+    class Lengths:
+        async def queues(self, names):
+            return [
+                QueueLength(name=it, messages=1, messages_ready=1, messages_unacknowledged=0, consumers=1)
+                for it in names
+            ]
+
+    listed = asyncio.run(SummedLanes(Lengths()).queues([QUEUE, *lane_queues(QUEUE), "other"]))
+    assert [(it["name"], it["messages"], it["messages_ready"]) for it in listed] == [
+        (QUEUE, 1 + LANES, 1 + LANES),
+        ("other", 1, 1),
+    ]

@@ -36,7 +36,7 @@ COMMON = (
     "session_step",
 )
 #: Cases that start workers of their own.
-WITH_WORKERS = ("parked", "sweep", "archiving", "prefork", "processes", "waiting")
+WITH_WORKERS = ("parked", "sweep", "archiving", "prefork", "processes", "waiting", "fairness")
 #: Values that do not depend on the speed of the machine, and have no bare side.
 EXACT = {
     ("bytes", "bytes"),

@@ -119,24 +119,28 @@ class AgentsQueueStep(bootsteps.StartStopStep):
             parts += [sorted(served.names), served.takes_common]
         digest = sha256(json.dumps(parts).encode()).hexdigest()[:12]
         name = f"{queue_name(app)}.agents.{digest}"
-        is_quorum = (app.amqp.queues[queue_name(app)].queue_arguments or {}).get("x-queue-type") == "quorum"
-        arguments = {"x-queue-type": "quorum"} if is_quorum else None
-        queue = Queue(name, routing_key=name, expires=_EXPIRES_S, queue_arguments=arguments)
-        app.amqp.queues.select_add(queue)
-        # Celery sets its own exchange, in which bindings of old names would stay.
-        queue.exchange = Exchange("")
+        _add_queue(app, name, expires=_EXPIRES_S)
         app.symposia_agents_queue = name  # type: ignore[attr-defined]
         app.symposia_lanes = _add_lanes(app)  # type: ignore[attr-defined]
 
 
+def _add_queue(app: Celery, name: str, *, expires: int | None = None) -> None:
+    common = app.amqp.queues[queue_name(app)]
+    is_quorum = (common.queue_arguments or {}).get("x-queue-type") == "quorum"
+    arguments = {"x-queue-type": "quorum"} if is_quorum else None
+    queue = Queue(name, routing_key=name, expires=expires, queue_arguments=arguments)
+    app.amqp.queues.select_add(queue)
+    # Celery sets its own exchange, in which bindings of old names would stay.
+    queue.exchange = Exchange("")
+
+
 def _add_lanes(app: Celery) -> int:
-    """Add the lanes to the queues of a worker that consumes the common one; return how many others may use."""
+    """Add the lanes to the queues of a worker that consumes the common queue; return how many others may use."""
+    is_redis = bool(app.conf.broker_transport_options.get("queue_order_strategy"))
+    if not (is_redis or str(app.conf.broker_url).startswith("amqp")):
+        return 0  # other transports may take messages of one queue alone
     if queue_name(app) not in app.amqp.queues.consume_from:
-        return LANES
-    if not app.conf.broker_transport_options.get("queue_order_strategy"):
-        return 0  # only kombu's Redis transport tells which queues were empty
+        return LANES  # a worker of other queues
     for name in lane_queues(queue_name(app)):
-        queue = Queue(name, routing_key=name)
-        app.amqp.queues.select_add(queue)
-        queue.exchange = Exchange("")
+        _add_queue(app, name)
     return LANES

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import pytest
+
 from live import REGISTRY, result_of, until
+from symposia.config.celery import QUEUE
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.patches.kept_tasks import SLICE_S
+from symposia.tasks.runtime.lanes import LANES, lane_queue, pick_lane
+
+pytestmark = [pytest.mark.xdist_group("rabbitmq"), pytest.mark.timeout(300)]
 
 FLOOD = 12
 TURNS = 3
 
 
-def submit(installation, tenant: str):
-    return installation.submit("round_robin", {"ann": "slow"}, stop=MaxTurns(TURNS), tenant=tenant)
+@pytest.fixture(params=["redis", pytest.param("rabbitmq", marks=pytest.mark.long)])
+def installation(installation, request):
+    if request.param == "rabbitmq":
+        installation.broker_url = request.getfixturevalue("amqp_url")
+        installation.queue_type = "quorum"
+    return installation
+
+
+def submit(installation, tenant: str, agent: str = "slow"):
+    return installation.submit("round_robin", {"ann": agent}, stop=MaxTurns(TURNS), tenant=tenant)
 
 
 def begun(job) -> int:
@@ -29,3 +43,21 @@ def test_turns_of_a_small_tenant_alternate_with_those_of_a_flood(installation):
     assert result_of(small).turns == TURNS
     # One turn of the flood runs before each message of b, and one may run while this test reads the answer.
     assert sum(map(begun, flood)) - before <= 2 * (TURNS + 1) < FLOOD
+
+
+@pytest.mark.parametrize("installation", ["redis"], indirect=True)
+def test_lost_message_in_a_lane_is_sent_again(installation):
+    """The worker consumes the lanes with Celery's option `-Q`, too."""
+    gate, log = installation.folder / "gate", installation.folder / "log"
+    installation.start_worker(concurrency=1, options=("-Q", QUEUE))
+    parameters = {"gate": str(gate), "gate_turn": 1, "log": str(log)}
+    busy = installation.submit(
+        "round_robin", {"ann": "gated"}, stop=MaxTurns(1), tenant="a", parameters=parameters
+    )
+    until(log.exists, what="the worker is busy")
+    small = submit(installation, "b", "say")
+    redis = installation.client._installation.sessions.workers._client
+    assert redis.delete(lane_queue(QUEUE, pick_lane("b", LANES))) == 1
+    gate.touch()
+    assert result_of(busy).ok
+    assert result_of(small, timeout_s=60).turns == TURNS
