@@ -105,6 +105,18 @@ EXAMPLES = (
         ("review_eval",),
         "symposia review eval examples/review_eval/dataset.toml",
     ),
+    Example(
+        "django_app",
+        "sessions in a Django project: a view, a live page, a person who answers, tests",
+        ("django_app",),
+        "cd examples/django_app && pytest   # needs: pip install -r requirements.txt",
+    ),
+    Example(
+        "fastapi_app",
+        "sessions in a FastAPI application: a route, a live page, a person who answers, tests",
+        ("fastapi_app",),
+        "cd examples/fastapi_app && pytest   # needs: pip install -r requirements.txt",
+    ),
 )
 
 

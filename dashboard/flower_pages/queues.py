@@ -143,7 +143,7 @@ class SummedLanes:
         common: Name of the common queue.
     """
 
-    def __init__(self, inner: Queues, *, common: str = QUEUE) -> None:
+    def __init__(self, inner: Queues, *, common: str = "symposia") -> None:
         self._inner = inner
         self._common = common
 

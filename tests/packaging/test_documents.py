@@ -87,7 +87,8 @@ def first_column(section: str, heading: str) -> list[str]:
                 *symposia.Collab.model_fields,
                 *symposia.HowToRun.__annotations__,
                 *MemoryChoices.__annotations__,
-            },
+            }
+            - {"on_end"},  # a file must not name tasks or hosts
         ),
         ("field of a participant", {*symposia.Participant.model_fields, "agent", "session"}),
         ("field of `options`", {*symposia.ModeOptions.model_fields}),

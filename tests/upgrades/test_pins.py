@@ -122,7 +122,7 @@ def test_stored_values_keep_their_form(text: str) -> None:
 def test_celery_tasks_keep_their_names(tmp_path: Path, redis_url: str) -> None:
     app = create_worker_app(load_settings(redis_url=redis_url, data_dir=tmp_path))
     app.loader.import_default_modules()
-    names = ["advance", "deliver", "occurrence", "review", "review.item", "turn"]
+    names = ["advance", "deliver", "occurrence", "review", "review.item", "session", "turn"]
     assert sorted(it for it in app.tasks if it.startswith("symposia.")) == [f"symposia.{it}" for it in names]
 
 

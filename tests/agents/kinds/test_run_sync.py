@@ -6,6 +6,7 @@ import pytest
 from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
+from scaling import patient
 from symposia import LocalClient, MaxTurns
 
 TURNS = 12
@@ -33,7 +34,7 @@ def test_run_sync_works_in_many_turns(mode):
             client.submit(collab, agents=dict.fromkeys(names, "ann"), stop=MaxTurns(TURNS)) for _ in range(3)
         ]
         for job in jobs:
-            assert job.result(timeout=60).raise_for_failure()
+            assert job.result(timeout=patient(60)).raise_for_failure()
             texts = [message.content for message in job.messages()]
             assert texts
             assert set(texts) == {"Hello"}

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from scaling import patient
 from symposia import AsyncClient
 from symposia.config.settings import load_settings
 
@@ -33,6 +34,6 @@ def test_client_and_job_of_one_loop_work_in_others(redis_url, tmp_path):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(patient(60))
     assert shown == [["Hello"]] * 3
     asyncio.run(client.close())

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from celery import Celery
 
+from scaling import patient
 from symposia import AsyncClient, Client, InvalidInput, MaxTurns
 from symposia.client.local.eager import close_eager_client
 from symposia.config.settings import Settings, load_settings
@@ -65,7 +66,7 @@ def test_submit_returns_when_a_person_is_asked(client):
     job = submit(client, ann="shop", ben="human")
     (question,) = job.pending()
     job.reply("ben", "One door", token=question.reply_token)
-    assert job.result(timeout=60).reason == "max_turns"
+    assert job.result(timeout=patient(60)).reason == "max_turns"
 
 
 def test_remote_agent_is_refused(client):

@@ -14,6 +14,7 @@ from typing import Any
 
 import symposia
 from live import until
+from scaling import patient
 from symposia.client.building.runtime import per_process
 from symposia.client.steps.service import Steps, install_steps
 from symposia.config.settings import load_settings
@@ -78,6 +79,6 @@ def failed(request: Any, error: BaseException, _traceback: object) -> None:
 def waits(session_id: str, allowed: bool) -> str:
     try:
         job = symposia.Client(settings).get_job(session_id)
-        return job.result(timeout=20, allow_join=allowed).reason
+        return job.result(timeout=patient(20), allow_join=allowed).reason
     except symposia.errors.WaitInTask as error:
         return f"refused: {error}"

@@ -14,6 +14,7 @@ import psycopg
 from asgiref.sync import sync_to_async
 from django.conf import settings
 
+from scaling import patient
 from symposia import LocalClient, MaxTurns
 
 SESSIONS = 3
@@ -66,7 +67,7 @@ def main(url: str, kind: str) -> None:
             job = client.submit(
                 collab, agents={"ann": "ann"}, stop=MaxTurns(4), policy={"attempts": 3, "backoff_s": 0.05}
             )
-            result = job.result(timeout=60)
+            result = job.result(timeout=patient(60))
             sys.stdout.write(f"{result.reason} {calls - before}\n")
             with psycopg.connect(url, autocommit=True) as other:
                 other.execute(

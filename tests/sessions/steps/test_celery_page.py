@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from documents.files import write_files
 from documents.pages import Page
 from symposia.agents.registry.registry import Registry
 from symposia.client.building.installed import is_installed
+from symposia.client.local.eager import close_eager_client
 
 PAGE = Page("docs/celery.md")
 APP = PAGE.take("python", "symposia.install(app)")
@@ -30,24 +32,25 @@ AGENTS = '[agents.local]\nkind = "scripted"\nreplies = ["Lamp?"]\n'
 
 
 @pytest.fixture
-def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
     """What the programs of the page take for granted, in an app that runs all at once."""
     monkeypatch.chdir(tmp_path)
     Path("panel.yaml").write_text(PANEL)
     Path("agents.toml").write_text(AGENTS)
-    app = Celery("shop", broker="memory://", backend="cache+memory://")
+    app = Celery("shop", broker="memory://", backend="cache+memory://", set_as_current=False)
     app.conf.task_always_eager = True
 
-    @app.task
+    @app.task(shared=False)
     def prepare(topic: str) -> str:
         return topic
 
-    @app.task
+    @app.task(shared=False)
     def report(result: dict[str, object]) -> object:
         return result["text"]
 
     monkeypatch.setattr(symposia, "submit", lambda _collab, *, on_end, **_: on_end)
-    return {"prepare": prepare, "report": report, "collab": None, "agents": {}, "symposia": symposia}
+    yield {"prepare": prepare, "report": report, "collab": None, "agents": {}, "symposia": symposia}
+    close_eager_client(app)
 
 
 def test_chain_runs_a_session(names: dict[str, object]) -> None:
