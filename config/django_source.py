@@ -22,7 +22,6 @@ def read_django_settings(names: Collection[str]) -> Mapping[str, object]:
 
     Raises:
         InvalidInput: It is not a table, or has an unknown key.
-        ImproperlyConfigured: Django cannot read its settings.
     """
     if "django" not in sys.modules:
         return {}

@@ -107,13 +107,13 @@ EXAMPLES = (
     ),
     Example(
         "django_app",
-        "sessions in a Django project: a view, a live page, a person who answers, tests",
+        "a Django project with a view, a live page and tests",
         ("django_app",),
         "cd examples/django_app && pytest   # needs: pip install -r requirements.txt",
     ),
     Example(
         "fastapi_app",
-        "sessions in a FastAPI application: a route, a live page, a person who answers, tests",
+        "a FastAPI application with a route, a live page and tests",
         ("fastapi_app",),
         "cd examples/fastapi_app && pytest   # needs: pip install -r requirements.txt",
     ),

@@ -187,8 +187,6 @@ SENT_MS: Final = "symposia_sent_ms"
 TTL_MS = 3_600_000
 #: Maximum time in milliseconds; larger numbers are not a time, and scripts cannot read them.
 _MAX_TIME_MS = 2**53
-#: Messages for each queue after which a queue that gave none counts as empty. RabbitMQ takes the next queue at random.
-QUIET_ROUNDS: Final = 8
 
 
 class QueueProgress:
@@ -199,17 +197,13 @@ class QueueProgress:
         self._newest_ms = 0
         #: The same for each queue.
         self._taken_ms: dict[str, int] = {}
-        #: Number of messages taken; and what it was when a queue gave one, or was empty.
-        self._count = 0
-        self._counts: dict[str, int] = {}
 
     def record_taken(
         self, sent_ms: object, *, queues: Iterable[str] = ("",), among: Collection[str] = ("",)
     ) -> None:
         """Record that this process took a message sent at `sent_ms`; a value that is not a time is ignored.
 
-        The progress is that of the queue with the least: others may be ahead of it. A queue that gave none of the last
-        messages counts as empty, because queues take turns: RabbitMQ does not tell which are empty.
+        The progress is that of the queue with the least: others may be ahead of it.
 
         Args:
             sent_ms: Milliseconds since the epoch, by the server's clock.
@@ -218,10 +212,7 @@ class QueueProgress:
         """
         if not isinstance(sent_ms, int) or not 0 < sent_ms < _MAX_TIME_MS:
             return
-        self._count += 1
-        self._counts.update(dict.fromkeys(queues, self._count))
-        last = self._count - QUIET_ROUNDS * len(among)
-        for queue in (*queues, *(name for name in among if self._counts.get(name, 0) <= last)):
+        for queue in queues:
             self._taken_ms[queue] = max(sent_ms, self._taken_ms.get(queue, 0))
         self._newest_ms = max(self._newest_ms, min(self._taken_ms.get(queue, 0) for queue in among))
 

@@ -136,9 +136,8 @@ def _add_queue(app: Celery, name: str, *, expires: int | None = None) -> None:
 
 def _add_lanes(app: Celery) -> int:
     """Add the lanes to the queues of a worker that consumes the common queue; return how many others may use."""
-    is_redis = bool(app.conf.broker_transport_options.get("queue_order_strategy"))
-    if not (is_redis or str(app.conf.broker_url).startswith("amqp")):
-        return 0  # other transports may take messages of one queue alone
+    if not app.conf.broker_transport_options.get("queue_order_strategy"):
+        return 0  # only kombu's Redis transport tells which queues were empty, so that lost messages are found soon
     if queue_name(app) not in app.amqp.queues.consume_from:
         return LANES  # a worker of other queues
     for name in lane_queues(queue_name(app)):

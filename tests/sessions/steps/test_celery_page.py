@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from celery import Celery
+from celery import Celery, _state
 
 import symposia
 from documents.files import write_files
@@ -39,6 +39,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
     Path("agents.toml").write_text(AGENTS)
     app = Celery("shop", broker="memory://", backend="cache+memory://", set_as_current=False)
     app.conf.task_always_eager = True
+    monkeypatch.setattr(_state._tls, "current_app", app)  # that of `symposia.session`
 
     @app.task(shared=False)
     def prepare(topic: str) -> str:

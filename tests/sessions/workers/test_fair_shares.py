@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from live import REGISTRY, result_of, until
 from symposia.config.celery import QUEUE
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.patches.kept_tasks import SLICE_S
 from symposia.tasks.runtime.lanes import LANES, lane_queue, pick_lane
 
-pytestmark = [pytest.mark.xdist_group("rabbitmq"), pytest.mark.timeout(300)]
-
 FLOOD = 12
 TURNS = 3
-
-
-@pytest.fixture(params=["redis", pytest.param("rabbitmq", marks=pytest.mark.long)])
-def installation(installation, request):
-    if request.param == "rabbitmq":
-        installation.broker_url = request.getfixturevalue("amqp_url")
-        installation.queue_type = "quorum"
-    return installation
 
 
 def submit(installation, tenant: str, agent: str = "slow"):
@@ -45,7 +33,6 @@ def test_turns_of_a_small_tenant_alternate_with_those_of_a_flood(installation):
     assert sum(map(begun, flood)) - before <= 2 * (TURNS + 1) < FLOOD
 
 
-@pytest.mark.parametrize("installation", ["redis"], indirect=True)
 def test_lost_message_in_a_lane_is_sent_again(installation):
     """The worker consumes the lanes with Celery's option `-Q`, too."""
     gate, log = installation.folder / "gate", installation.folder / "log"

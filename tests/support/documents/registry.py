@@ -12,7 +12,7 @@ TAKEN_BY = {
     "README.md": ("tests/documents/test_readme.py", "tests/cli/test_readme.py"),
     "docs/agents.md": ("tests/documents/test_agents.py", "tests/documents/test_changed_agents.py"),
     "docs/attachments.md": ("tests/documents/test_attachments.py",),
-    "docs/celery.md": ("tests/documents/test_celery.py",),
+    "docs/celery.md": ("tests/sessions/steps/test_celery_page.py",),
     "docs/composing.md": ("tests/documents/test_composing.py",),
     "docs/containers.md": ("tests/packaging/test_containers.py",),
     "docs/continuing.md": ("tests/documents/test_continuing.py",),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from symposia.patches.queue_rotation import QueueRotation
 from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.connect import connect
-from symposia.state.sessions.index import QUIET_ROUNDS, QueueProgress
+from symposia.state.sessions.index import QueueProgress
 from symposia.state.worker_routes import WorkerRoutes
 from symposia.tasks.runtime.lanes import LANES, lane_queues, pick_lane
 
@@ -58,15 +58,6 @@ def test_lost_message_of_a_quiet_lane_is_passed_by_a_busy_one():
         rotation.rotate("busy")
         progress.record_taken(sent_ms, queues=("busy", *rotation.empty), among=("quiet", "busy"))
     assert progress._newest_ms == 3
-
-
-def test_lane_that_gives_no_message_for_long_counts_as_empty():
-    """RabbitMQ does not tell which queues are empty."""
-    progress, queues = QueueProgress(None), ("quiet", "busy")
-    for sent_ms in range(1, 2 * QUIET_ROUNDS + 1):
-        assert progress._newest_ms == 0
-        progress.record_taken(sent_ms, queues=["busy"], among=queues)
-    assert progress._newest_ms == sent_ms
 
 
 @pytest.mark.parametrize(("announced", "lanes"), [([], 0), ([16], 16), ([16, 16], 16), ([16, 0], 0)])
