@@ -106,6 +106,12 @@ EXAMPLES = (
         "symposia review eval examples/review_eval/dataset.toml",
     ),
     Example(
+        "celery_app",
+        "a Celery application with a session between its tasks",
+        ("celery_app",),
+        "cd examples/celery_app && pytest   # needs: pip install -r requirements.txt",
+    ),
+    Example(
         "django_app",
         "a Django project with a view, a live page and tests",
         ("django_app",),

@@ -23,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_wheel(source, tmp_path_factory.mktemp("wheel"))
 
 
-@pytest.mark.parametrize("name", ["django_app", "fastapi_app"])
+@pytest.mark.parametrize("name", ["celery_app", "django_app", "fastapi_app"])
 def test_application_passes_its_tests(name: str, wheel: Path, redis_url: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(ROOT / "examples" / name, tmp_path / name))
     python = install(str(wheel), python=Path(sys.executable), folder=tmp_path / "environment")
