@@ -309,7 +309,12 @@ class ReadableJob:
 
         Args:
             follow: Wait for more until the session ends. Logs a warning when no worker is running.
+
+        Raises:
+            WaitInTask: It follows in a Celery task of a worker, and the session has not ended.
         """
+        if follow:
+            self._check_task()
         return (self._read(MapEvent, text, "events") for _, text in self._stream_entries("events", follow))
 
     def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | ToolEvent | None]:
@@ -323,6 +328,7 @@ class ReadableJob:
             An event with the messages that it brought, a piece of output, or the begin or end of a tool call. None about twice per second while
             nothing happens.
         """
+        self._check_task()
         return watch(self._connections.redis, self.id, deltas=deltas, waiting=self._watch().check)
 
     def stream(self, *, after: str | None = None) -> Iterator[Delta | Message]:
@@ -338,6 +344,7 @@ class ReadableJob:
         Raises:
             InvalidInput: The session has no such message.
         """
+        self._check_task()
         cursor = dialog_cursor(self, after)
         return stream_pieces(self._connections.redis, self.id, after=cursor, waiting=self._watch().check)
 

@@ -24,7 +24,7 @@ from ..client.building.installed import install_settings, is_installed
 from ..config.celery import QUEUE_ORDER, has_redis_transport
 from ..config.settings import Settings, load_settings
 from ..models.errors import InvalidInput
-from ..tasks.runtime.queues import ALL_TASKS, queue_name, serves_sessions
+from ..tasks.runtime.queues import ALL_TASKS, ROUTE_ATTRIBUTE, queue_name, serves_sessions
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class _Installed:
 
     def __init__(self, app: Celery, given: Settings | None) -> None:
         self.given = given
-        self._app = app
+        self.app = app
         self._settings: Settings | None = None
         self._lock = RLock()
 
@@ -51,9 +51,9 @@ class _Installed:
         """
         with self._lock:
             if self._settings is None:
-                self._settings = _with_broker(self._app, self.given or load_settings())
-                self._app.symposia_settings = self._settings  # type: ignore[attr-defined]
-                route_tasks(self._app)
+                self._settings = _with_broker(self.app, self.given or load_settings())
+                self.app.symposia_settings = self._settings  # type: ignore[attr-defined]
+                route_tasks(self.app)
             return self._settings
 
 
@@ -100,6 +100,7 @@ def route_tasks(app: Celery) -> None:
     app.conf.task_routes = [*routes, {ALL_TASKS: {"queue": name}}]
     app.amqp.flush_routes()
     app.amqp.__dict__.pop("router", None)
+    app.__dict__.pop(ROUTE_ATTRIBUTE, None)
     if name not in app.amqp.queues:
         queue = app.amqp.queues.new_missing(name)
         if app.symposia_settings.queue_type == "quorum":  # type: ignore[attr-defined]
@@ -115,6 +116,8 @@ def _load_tasks(installed: _Installed, **_: Any) -> None:
         installed.prepare()
     for module in TASK_MODULES:
         import_module(module)
+    queues = installed.app.amqp.queues
+    queues.select_add(queues[queue_name(installed.app)])  # the options -Q and -X, which come next, are obeyed
 
 
 def _prepare_worker(app: Celery, sender: Any = None, **_: Any) -> None:
@@ -124,10 +127,6 @@ def _prepare_worker(app: Celery, sender: Any = None, **_: Any) -> None:
     from ..client.building.app import install_reviews
     from .worker_app import prepare_worker
 
-    queue = queue_name(app)
-    queues = app.amqp.queues
-    if queues._consume_from is None:  # no option -Q  # noqa: SLF001
-        queues.select_add(queues[queue])
     if not serves_sessions(app):
         # Its tasks may follow a session.
         app.steps["worker"].add("symposia.workers.steps.session_steps:OnceStep")

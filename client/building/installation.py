@@ -138,10 +138,11 @@ class BaseClient:
         if settings is not None and redis_url is not None:
             raise InvalidInput("redis_url", redis_url, "must not be set together with `settings`")
         chosen = {} if redis_url is None else {"redis_url": redis_url}
-        if app is not None and settings is None and redis_url is None:
-            from .installed import settings_of_app
-
-            self.settings = settings_of_app(app)
+        installed = (
+            None if app is None else _settings_of(app, is_given=settings is not None or redis_url is not None)
+        )
+        if installed is not None and settings is None and redis_url is None:
+            self.settings = installed
         else:
             self.settings = settings or load_settings(**chosen)
         self._installation = Installation(self.settings, app, worker_grace_s=worker_grace_s, graph=graph)
@@ -179,6 +180,13 @@ class BaseClient:
         # By its name: the client in this process is built from this module.
         local = import_module("symposia.client.local.eager").eager_client(app, self.settings)
         return cast("InProcessClient", local)
+
+
+def _settings_of(app: Celery, *, is_given: bool) -> Settings | None:
+    """Return the settings of an app, which is prepared; None: it has none, and others are given."""
+    from .installed import is_installed, settings_of_app
+
+    return None if is_given and not is_installed(app) else settings_of_app(app)
 
 
 def _check_schedule(schedule: Schedule, workers: WorkerPresence) -> None:

@@ -36,7 +36,7 @@ def eager_client(app: Celery, settings: Settings) -> LocalClient:
         client = _clients.get(app)
         if client is None:
             chosen = {name: value for name, value in settings if name not in _REPLACED}
-            client = _clients[app] = LocalClient(**chosen)
+            client = _clients[app] = LocalClient(**chosen, memory_redis_url=None)
             close = weakref.finalize(app, client.close)
             close.atexit = False
             atexit.register(close)  # before the server ends, which has registered itself earlier

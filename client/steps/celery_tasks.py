@@ -61,6 +61,7 @@ class SessionTask(Task):  # type: ignore[type-arg]
         queue = settings_for(self.app).queue
         if not is_installed(self.app):
             options.setdefault("queue", queue)
+        options.setdefault("reply_to", self.app.thread_oid)  # for the backend `rpc://`
         with steps_of(self.app).sending(task_id, args, kwargs, options):
             return super().apply_async(args, kwargs, task_id=task_id, **options)
 
@@ -98,6 +99,9 @@ class SessionTask(Task):  # type: ignore[type-arg]
     bind=True,
     base=SessionTask,
     acks_late=True,
+    serializer="json",
+    track_started=False,  # a copy of the message must not replace the state
+    max_retries=None,
     reject_on_worker_lost=True,
     ignore_result=False,
     typing=False,
@@ -121,7 +125,7 @@ def session(
     try:
         result = steps_of(self.app).run(self, results, session, inputs, previous)
     except StateError as error:
-        raise self.retry(exc=error, countdown=_RETRY_S, max_retries=None) from None
+        raise self.retry(exc=error, countdown=_RETRY_S) from None
     if result is None:
         raise Ignore("waits for its session")
     return result

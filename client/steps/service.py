@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from kombu.utils.json import loads
 
 from ...config.settings import Settings
 from ...jobs.collab import CollabJob
-from ...models.errors import NoRedis, RedisUnavailable, SessionNotFound, SymposiaError
+from ...models.errors import MessageTooLarge, NoRedis, RedisUnavailable, SessionNotFound, SymposiaError
 from ...models.sessions.on_end import OnEnd
 from ...models.text.ids import derived_id
 from ...state.once import OnceStore
@@ -32,6 +33,8 @@ log = logging.getLogger(__name__)
 
 #: State of a step whose session has not ended; turns that wait for a sub-session have it, too.
 AWAITING = "AWAITING_SESSION"
+#: Maximum bytes of a step with its document: workers refuse larger messages.
+MAX_CALL_BYTES = 900_000
 #: Maximum number of steps per claim.
 _BATCH = 100
 #: Milliseconds between two checks of a step whose session has not ended: the end of the session sends the message.
@@ -75,7 +78,9 @@ class Steps:
         session_id, is_new = session_id_of(task_id), False
         try:
             call = call_text(args, kwargs, {**options, "task_id": task_id})
-            delay_ms = int(1000 * (options.get("countdown") or 0))
+            if (size := len(call.encode())) > MAX_CALL_BYTES:
+                raise MessageTooLarge(size, limit_bytes=MAX_CALL_BYTES, field="step")
+            delay_ms = int(1000 * (options.get("countdown") or 0)) or _ms_until(options.get("eta"))
             word = self._store.register(session_id, call, stage="sent", check_in_ms=self._grace_ms + delay_ms)
             is_new = word == "registered"
         except (NoRedis, RedisUnavailable) as error:
@@ -220,6 +225,8 @@ class Steps:
             self._check(session_id)
         except (SymposiaError, broker_error()) as error:
             log.warning("message of ended session %s not sent, will retry: %s", session_id, error)
+        except Exception:  # what Celery refuses in a signature must not hold up the end of the session
+            log.exception("message of ended session %s not sent, will retry", session_id)
 
     def sweep(self) -> int:
         """Send the messages that are due; return the number of checked steps.
@@ -259,7 +266,10 @@ class Steps:
         task: Any = self._app.tasks[STEP]
         # First: a crash after this line delays the next copy of the message, which a run after `done` ignores.
         self._store.index.set_due(session_id, self._grace_ms)
-        task.send_again(tuple(call["args"]), call["kwargs"], call["options"])
+        options = dict(call["options"])
+        if record.is_open:  # it has started in time
+            options.pop("expires", None)
+        task.send_again(tuple(call["args"]), call["kwargs"], options)
         self._fault_hook("after-message")
 
     def _send_on_end(self, session_id: str, job: CollabJob | None) -> None:
@@ -271,6 +281,15 @@ class Steps:
             self._store.index.set_due(session_id, _CHECK_MS)
         else:
             self._on_end.send(job, on_end)
+
+
+def _ms_until(eta: object) -> int:
+    """Return the milliseconds until the time at which a step starts; 0 for none."""
+    moment = datetime.fromisoformat(eta) if isinstance(eta, str) else eta
+    if not isinstance(moment, datetime):
+        return 0
+    now = datetime.now(UTC) if moment.tzinfo else datetime.now(UTC).replace(tzinfo=None)
+    return max(0, int((moment - now).total_seconds() * 1000))
 
 
 def install_steps(app: Celery, provider: Callable[[], Steps]) -> None:

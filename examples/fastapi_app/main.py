@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from uuid import UUID
 
@@ -11,8 +11,8 @@ from celery_app import settings
 from fastapi import Body, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 
-from symposia import AsyncClient, MaxRounds
-from symposia.errors import SymposiaError
+from symposia import AsyncClient, AsyncCollabJob, MaxRounds, SessionNotFound
+from symposia.errors import ReplyRefused
 
 PAGE = Path(__file__).with_name("page.html").read_text()
 
@@ -51,22 +51,32 @@ async def submit(request: Request, topic: str = Body(embed=True)) -> dict[str, s
 @app.get("/sessions/{session_id}/events")
 async def events(request: Request, session_id: UUID) -> StreamingResponse:
     """Send each message of a session as a server-sent event, until its end."""
-    job = await request.app.state.client.get_job(str(session_id))
+    job = await find_job(request, session_id)
+    after = request.headers.get("Last-Event-ID")  # of a browser that connects again
 
     async def stream() -> AsyncIterator[str]:
-        async for message in job.messages(follow=True):
-            data = json.dumps({"speaker": message.speaker, "content": message.content})
-            yield f"data: {data}\n\n"
+        async with aclosing(job.messages(follow=True, after=after)) as messages:
+            async for message in messages:
+                data = json.dumps({"speaker": message.speaker, "content": message.content})
+                yield f"id: {message.entry_id}\ndata: {data}\n\n"
         yield "event: end\ndata:\n\n"
 
-    return StreamingResponse(stream(), media_type="text/event-stream")
+    return StreamingResponse(stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 @app.post("/sessions/{session_id}/reply", status_code=204)
 async def reply(request: Request, session_id: UUID, text: str = Body(embed=True)) -> None:
     """Answer the open question to the editor."""
-    job = await request.app.state.client.get_job(str(session_id))
+    job = await find_job(request, session_id)
     try:
         await job.reply("editor", text)
-    except SymposiaError as error:
+    except ReplyRefused as error:
         raise HTTPException(409, str(error)) from None
+
+
+async def find_job(request: Request, session_id: UUID) -> AsyncCollabJob:
+    """Return a session, or answer 404."""
+    try:
+        return await request.app.state.client.get_job(str(session_id))
+    except SessionNotFound as error:
+        raise HTTPException(404, str(error)) from None

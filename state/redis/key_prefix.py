@@ -81,6 +81,8 @@ def _add_to_scan(prefix: str, command: Sequence[Any]) -> Sequence[Any]:
 
 def remove_prefix(prefix: str, name: Any, answer: Any) -> Any:
     """Return the answer of a command without the prefix of its keys."""
+    if isinstance(answer, Exception):  # of a pipeline
+        return answer
     if name == "XREAD" and answer:
         cut = len(prefix)
         if isinstance(answer, dict):  # of protocol version 3

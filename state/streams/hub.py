@@ -8,9 +8,10 @@ slow reader loses nothing and costs no memory.
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
@@ -61,6 +62,11 @@ class HubReader:
             self._clear(is_behind=True)
         else:
             self._waiting.append(batches)
+        self._wake.set()
+
+    def read_again(self) -> None:
+        """Drop what waits: the next read begins at the cursors."""
+        self._clear(is_behind=True)
         self._wake.set()
 
     def wake(self) -> None:
@@ -175,7 +181,7 @@ class StreamHub:
     def check(self) -> None:
         """Raise the error that ended the hub."""
         if self._error is not None:
-            raise self._error
+            raise self._error.with_traceback(None)  # shared by all readers
 
     def add_reader(self) -> HubReader:
         """Return a new reader."""
@@ -226,9 +232,9 @@ class StreamHub:
         now = time.monotonic()
         if now >= self._announced.get(session_id, 0.0):
             self._announced = {name: at for name, at in self._announced.items() if at > now}
-            self._announced[session_id] = now + LISTENING_EVERY_S
             key = session_key(session_id, "listening")
             await self.call(lambda redis: redis.set(key, 1, px=LISTENING_MS))
+            self._announced[session_id] = now + LISTENING_EVERY_S
 
     def fail(self, error: Exception) -> None:
         """End all reads with an error."""
@@ -252,11 +258,12 @@ class StreamHub:
                 if not self._positions:
                     self._has_streams.clear()
                     await self._has_streams.wait()
-                self._hand_out(await self._reads.read(dict(self._positions)))
+                positions = dict(self._positions)
+                self._hand_out(await self._reads.read(positions), positions.keys())
         except Exception as error:  # noqa: BLE001 - each reader raises it
             self.fail(error)
 
-    def _hand_out(self, batches: Batches) -> None:
+    def _hand_out(self, batches: Batches, asked: Collection[str]) -> None:
         of_readers: defaultdict[HubReader, dict[str, list[Entry]]] = defaultdict(dict)
         for key, entries in batches.items():
             if key in self._positions:
@@ -264,7 +271,10 @@ class StreamHub:
             for reader in self._readers_of.get(key, ()):
                 of_readers[reader][key] = entries
         for reader, own in of_readers.items():
-            reader.feed(own)
+            if reader.keys <= asked:
+                reader.feed(own)
+            else:  # it came meanwhile: entries of its other streams, which belong to these, were not read
+                reader.read_again()
 
 
 class StreamHubs:
@@ -272,6 +282,7 @@ class StreamHubs:
 
     def __init__(self) -> None:
         self._hubs: dict[asyncio.AbstractEventLoop, StreamHub] = {}
+        self._lock = threading.Lock()  # loops run in several threads
 
     @asynccontextmanager
     async def reader(self, url: str) -> AsyncGenerator[HubReader, None]:
@@ -281,23 +292,27 @@ class StreamHubs:
             url: The Redis of the sessions.
         """
         loop = asyncio.get_running_loop()
-        self._hubs = {known: hub for known, hub in self._hubs.items() if not known.is_closed()}
-        hub = self._hubs.get(loop)
-        if hub is None or not hub.is_usable:
-            hub = self._hubs[loop] = StreamHub(aconnect(url))
+        with self._lock:
+            self._hubs = {known: hub for known, hub in self._hubs.items() if not known.is_closed()}
+            hub = self._hubs.get(loop)
+            if hub is None or not hub.is_usable:
+                hub = self._hubs[loop] = StreamHub(aconnect(url))
         reader = hub.add_reader()
         try:
             yield reader
         finally:
             hub.remove_reader(reader)
             if not hub.has_readers:
-                if self._hubs.get(loop) is hub:
-                    del self._hubs[loop]
+                with self._lock:
+                    if self._hubs.get(loop) is hub:
+                        del self._hubs[loop]
                 await hub.close()
 
     async def close(self) -> None:
         """End all followers with ClientClosed."""
-        for loop, hub in tuple(self._hubs.items()):
+        with self._lock:
+            hubs = tuple(self._hubs.items())
+        for loop, hub in hubs:
             if loop is asyncio.get_running_loop():
                 with suppress(RedisError, RedisUnavailable):
                     await hub.close()

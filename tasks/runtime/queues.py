@@ -9,15 +9,15 @@ from celery import Celery
 #: Pattern of the names of our Celery tasks, and the task whose route all messages of sessions follow.
 ALL_TASKS = "symposia.*"
 TURN = "symposia.turn"
-_ROUTE = "symposia_turn_route"
+ROUTE_ATTRIBUTE = "symposia_turn_route"
 
 
 def turn_route(app: Celery) -> dict[str, Any]:
     """Return the options with which the app sends the messages of turns, by its routes; read once."""
-    route: dict[str, Any] | None = getattr(app, _ROUTE, None)
+    route: dict[str, Any] | None = getattr(app, ROUTE_ATTRIBUTE, None)
     if route is None:
         route = cast("Any", app.amqp.router).route({}, TURN)
-        setattr(app, _ROUTE, route)
+        setattr(app, ROUTE_ATTRIBUTE, route)
     return route
 
 

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 from celery import Celery, bootsteps
 from kombu import Exchange, Queue
 
+from ...config.celery import QUEUE_ORDER
 from ...models.errors import SymposiaError
 from ...patches.celery_consumer import BAD_CONFIGURATION
 from ...patches.control_messages import PREFORK, RESIZABLE, pool_name
@@ -136,7 +137,7 @@ def _add_queue(app: Celery, name: str, *, expires: int | None = None) -> None:
 
 def _add_lanes(app: Celery) -> int:
     """Add the lanes to the queues of a worker that consumes the common queue; return how many others may use."""
-    if not app.conf.broker_transport_options.get("queue_order_strategy"):
+    if app.conf.broker_transport_options.get("queue_order_strategy") != QUEUE_ORDER:
         return 0  # only kombu's Redis transport tells which queues were empty, so that lost messages are found soon
     if queue_name(app) not in app.amqp.queues.consume_from:
         return LANES  # a worker of other queues

@@ -226,5 +226,5 @@ class SentTimeStep(bootsteps.StartStopStep):
 
 def common_queues(app: Celery) -> frozenset[str]:
     """Return the common queue and its lanes, as far as the worker consumes them."""
-    queue, lanes = queue_name(app), app.symposia_lanes  # type: ignore[attr-defined]
-    return frozenset((queue, *lane_queues(queue, lanes)))
+    queue, consumed = queue_name(app), app.amqp.queues.consume_from
+    return frozenset((queue, *(name for name in lane_queues(queue) if name in consumed)))

@@ -1,17 +1,18 @@
 """Views: submit a session, show it live, and answer in the browser."""
 
 import json
+from contextlib import aclosing
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from shop.celery import app
-from symposia import AsyncClient, MaxRounds
-from symposia.errors import SymposiaError
+from symposia import AsyncClient, AsyncCollabJob, MaxRounds, SessionNotFound
+from symposia.errors import ReplyRefused
 
-client = AsyncClient(app=app)  # one for the process, in whatever event loop
+client = AsyncClient(app=app)  # one for the process and all its event loops
 
 
 async def submit(request: HttpRequest) -> HttpResponse:
@@ -35,25 +36,36 @@ async def page(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 
 @require_GET
-async def events(_request: HttpRequest, session_id: UUID) -> StreamingHttpResponse:
+async def events(request: HttpRequest, session_id: UUID) -> StreamingHttpResponse:
     """Send each message of a session as a server-sent event, until its end."""
-    job = await client.get_job(str(session_id))
+    job = await find_job(session_id)
+    after = request.headers.get("Last-Event-ID")  # of a browser that connects again
 
     async def stream():
-        async for message in job.messages(follow=True):
-            data = json.dumps({"speaker": message.speaker, "content": message.content})
-            yield f"data: {data}\n\n"
+        async with aclosing(job.messages(follow=True, after=after)) as messages:
+            async for message in messages:
+                data = json.dumps({"speaker": message.speaker, "content": message.content})
+                yield f"id: {message.entry_id}\ndata: {data}\n\n"
         yield "event: end\ndata:\n\n"
 
-    return StreamingHttpResponse(stream(), content_type="text/event-stream")
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    return StreamingHttpResponse(stream(), content_type="text/event-stream", headers=headers)
 
 
 @require_POST
 async def reply(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Answer the open question to the editor."""
-    job = await client.get_job(str(session_id))
+    job = await find_job(session_id)
     try:
         await job.reply("editor", request.POST["text"])
-    except SymposiaError as error:
+    except ReplyRefused as error:
         return HttpResponse(str(error), status=409, content_type="text/plain")
     return HttpResponse(status=204)
+
+
+async def find_job(session_id: UUID) -> AsyncCollabJob:
+    """Return a session, or answer 404."""
+    try:
+        return await client.get_job(str(session_id))
+    except SessionNotFound as error:
+        raise Http404(str(error)) from None

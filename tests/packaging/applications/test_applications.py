@@ -33,7 +33,7 @@ def test_application_passes_its_tests(name: str, wheel: Path, redis_url: str, tm
     run = subprocess.run(
         [python, "-m", "pytest", "-q", "--rootdir", ".", "test_shop.py"],
         cwd=folder,
-        env={**os.environ, **variables, "PYTHONPATH": str(folder)},
+        env={**os.environ, **variables, "PYTHONPATH": str(folder), "PYTEST_ADDOPTS": ""},
         check=False,
         capture_output=True,
         text=True,
