@@ -11,7 +11,7 @@ import asyncio
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Set
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
@@ -263,7 +263,7 @@ class StreamHub:
         except Exception as error:  # noqa: BLE001 - each reader raises it
             self.fail(error)
 
-    def _hand_out(self, batches: Batches, asked: Collection[str]) -> None:
+    def _hand_out(self, batches: Batches, asked: Set[str]) -> None:
         of_readers: defaultdict[HubReader, dict[str, list[Entry]]] = defaultdict(dict)
         for key, entries in batches.items():
             if key in self._positions:
