@@ -138,7 +138,7 @@ def test_many_readers_have_two_connections_and_no_thread(client, url):
             table.speak(table.plan_one(), "hello")
             table.finish()
         assert connections(tables[0], url) <= 2
-        assert threading.active_count() == threads
+        assert threading.active_count() <= threads  # those of earlier tests may end meanwhile
         for pieces in await asyncio.gather(*readers):
             assert [content for _, content in messages_of(pieces)] == ["hello"]
         assert connections(tables[0], url) == 0
