@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from redis import ConnectionPool
 from redis.exceptions import RedisError
 
+from ..models.sessions.agent_queues import MAX_QUEUE_NAME
 from ..models.sessions.on_end import split_url
 from ..models.text.paths import ExpandedPath
 from ..models.text.redact import hides_password_whole
@@ -159,17 +160,16 @@ def _split(value: object) -> object:
 #: Host names; separated by commas in the environment.
 HostNames = Annotated[tuple[str, ...], BeforeValidator(_split), Field(max_length=100)]
 
-#: Maximum characters of a queue's name and of a key prefix.
-MAX_NAME = 60
-
 
 def _check_name(allowed: str) -> AfterValidator:
-    pattern = re.compile(rf"[A-Za-z0-9{re.escape(allowed)}]{{0,{MAX_NAME}}}")
+    pattern = re.compile(rf"[A-Za-z0-9{re.escape(allowed)}]{{0,{MAX_QUEUE_NAME}}}")
 
     def check(name: str) -> str:
         if pattern.fullmatch(name) is None:
             signs = f"{', '.join(allowed[:-1])} and {allowed[-1]}"
-            raise ValueError(f"must have at most {MAX_NAME} letters, digits, and the characters {signs}")
+            raise ValueError(
+                f"must have at most {MAX_QUEUE_NAME} letters, digits, and the characters {signs}"
+            )
         return name
 
     return AfterValidator(check)

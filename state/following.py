@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import merge
 from math import inf
@@ -86,7 +86,7 @@ def watch(
         SessionNotFound: The session does not exist or has expired.
     """
     dialog_reader = _DialogReader(StreamReader(client), session_id)
-    draft_progress = _OpenGrants()
+    grants = OpenGrants()
     cursors: dict[_Watched, str] = {"events": "0", "journal": "0", **({"tools": "0"} if deltas else {})}
     presence = ListenerRegistration(client, session_id)
     ended = False
@@ -103,9 +103,12 @@ def watch(
             moment = _make_update(entry, dialog_reader)
             ended = ended or moment.event.event_type == MAPEventType.SESSION_COMPLETED
             yield moment
-            yield from draft_progress.process_update(moment)
+            if isinstance(moment.event, MapEvent):
+                token = token_of(moment.event)
+                is_written = any(message.token_id == token for message in moment.messages)
+                yield from grants.process(moment.event, is_written=is_written)
         texts = (entry.text for entry in entries if entry.stream == "deltas")
-        yield from draft_progress.filter_deltas(
+        yield from grants.filter_deltas(
             read_stored(Delta, text, session_id=session_id, part="deltas") for text in texts
         )
         if deltas and len(entries) < PAGE:
@@ -154,27 +157,29 @@ class _DialogReader:
         return tuple(self._said.pop(token_id, ()))
 
 
-class _OpenGrants:
+class OpenGrants:
     """Grants that were dispatched and not completed: their output is not written yet."""
 
     def __init__(self) -> None:
         #: Newest yielded delta by token; None before the first.
         self._speaking: dict[str, Delta | None] = {}
 
-    def process_update(self, moment: SessionUpdate) -> Iterator[Delta]:
-        """Process an event; a grant that ended without a message retracts its live text."""
-        event = moment.event
-        token = _token(event) if isinstance(event, MapEvent) else None
+    def process(self, event: MapEvent, *, is_written: bool) -> Iterator[Delta]:
+        """Process an event; a grant that ended without a message retracts its live text.
+
+        `is_written`: whether a message of the grant was yielded.
+        """
+        token = token_of(event)
         if token is None:
             return
         if event.event_type == MAPEventType.TURN_DISPATCHED:
             self._speaking.setdefault(token, None)
         elif event.event_type == MAPEventType.TURN_COMPLETED:
             shown = self._speaking.pop(token, None)
-            if shown is not None and all(message.token_id != token for message in moment.messages):
+            if shown is not None and not is_written:
                 yield shown.model_copy(update={"offset": 0, "text": ""})
 
-    def filter_deltas(self, deltas: Iterator[Delta]) -> Iterator[Delta]:
+    def filter_deltas(self, deltas: Iterable[Delta]) -> Iterator[Delta]:
         """Yield the deltas whose turn is still running."""
         for delta in deltas:
             if delta.token_id in self._speaking:
@@ -207,7 +212,7 @@ def _make_update(entry: _Entry, dialog_reader: _DialogReader) -> SessionUpdate:
     event = read_stored(MapEvent, entry.text, session_id=dialog_reader.session_id, part="events")
     if event.event_type not in _SPOKEN:
         return SessionUpdate(event)
-    token = _token(event)
+    token = token_of(event)
     return SessionUpdate(
         event,
         dialog_reader.take_messages(token)
@@ -216,7 +221,8 @@ def _make_update(entry: _Entry, dialog_reader: _DialogReader) -> SessionUpdate:
     )
 
 
-def _token(event: MapEvent) -> str | None:
+def token_of(event: MapEvent) -> str | None:
+    """Return the execution token of the grant of an event; None: it belongs to none."""
     token_id = (event.payload or {}).get("token_id")
     return token_id if isinstance(token_id, str) else None
 

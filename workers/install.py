@@ -40,7 +40,6 @@ class _Installed:
     def __init__(self, app: Celery, given: Settings | None) -> None:
         self.given = given
         self.app = app
-        self._settings: Settings | None = None
         self._lock = RLock()
 
     def prepare(self) -> Settings:
@@ -50,11 +49,12 @@ class _Installed:
             InvalidInput: A setting breaks a rule.
         """
         with self._lock:
-            if self._settings is None:
-                self._settings = _with_broker(self.app, self.given or load_settings())
-                self.app.symposia_settings = self._settings  # type: ignore[attr-defined]
-                route_tasks(self.app)
-            return self._settings
+            settings: Settings | None = getattr(self.app, "symposia_settings", None)
+            if settings is None:
+                settings = _with_broker(self.app, self.given or load_settings())
+                self.app.symposia_settings = settings  # type: ignore[attr-defined]
+                route_tasks(self.app, settings)
+            return settings
 
 
 _ATTRIBUTE = "symposia_installed"
@@ -92,9 +92,9 @@ def _with_broker(app: Celery, settings: Settings) -> Settings:
     return settings.model_copy(update={"broker_url": SecretStr(str(url))}) if url else settings
 
 
-def route_tasks(app: Celery) -> None:
+def route_tasks(app: Celery, settings: Settings) -> None:
     """Route our tasks to the queue of the settings, unless a route of the app says otherwise."""
-    name = app.symposia_settings.queue  # type: ignore[attr-defined]
+    name = settings.queue
     own = app.conf.task_routes
     routes = [] if own is None else list(own) if isinstance(own, list | tuple) else [own]
     app.conf.task_routes = [*routes, {ALL_TASKS: {"queue": name}}]
@@ -103,7 +103,7 @@ def route_tasks(app: Celery) -> None:
     app.__dict__.pop(ROUTE_ATTRIBUTE, None)
     if name not in app.amqp.queues:
         queue = app.amqp.queues.new_missing(name)
-        if app.symposia_settings.queue_type == "quorum":  # type: ignore[attr-defined]
+        if settings.queue_type == "quorum":
             queue.queue_arguments = {**(queue.queue_arguments or {}), "x-queue-type": "quorum"}
         app.amqp.queues.add(queue)
 

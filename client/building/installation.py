@@ -137,14 +137,9 @@ class BaseClient:
     ) -> None:
         if settings is not None and redis_url is not None:
             raise InvalidInput("redis_url", redis_url, "must not be set together with `settings`")
-        chosen = {} if redis_url is None else {"redis_url": redis_url}
-        installed = (
-            None if app is None else _settings_of(app, is_given=settings is not None or redis_url is not None)
-        )
-        if installed is not None and settings is None and redis_url is None:
-            self.settings = installed
-        else:
-            self.settings = settings or load_settings(**chosen)
+        if redis_url is not None:
+            settings = load_settings(redis_url=redis_url)
+        self.settings = (settings or load_settings()) if app is None else _settings_with(app, settings)
         self._installation = Installation(self.settings, app, worker_grace_s=worker_grace_s, graph=graph)
         self._app = app
         self._is_closed = False
@@ -182,11 +177,14 @@ class BaseClient:
         return cast("InProcessClient", local)
 
 
-def _settings_of(app: Celery, *, is_given: bool) -> Settings | None:
-    """Return the settings of an app, which is prepared; None: it has none, and others are given."""
+def _settings_with(app: Celery, given: Settings | None) -> Settings:
+    """Return the given settings, else those of the app; it is prepared if Symposia is installed on it."""
     from .installed import is_installed, settings_of_app
 
-    return None if is_given and not is_installed(app) else settings_of_app(app)
+    if given is not None and not is_installed(app):
+        return given
+    own = settings_of_app(app)
+    return given or own
 
 
 def _check_schedule(schedule: Schedule, workers: WorkerPresence) -> None:

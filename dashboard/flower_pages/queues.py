@@ -20,7 +20,7 @@ from redis.asyncio import Redis
 
 from ...client.building.broker import broker_url_in_use
 from ...client.building.connection import redis_url_in_use
-from ...config.celery import to_celery_url
+from ...config.celery import QUEUE, to_celery_url
 from ...config.field_types import is_redis
 from ...config.settings import load_settings
 from ...state.presence import SILENT_MS, parse_entries
@@ -143,7 +143,7 @@ class SummedLanes:
         common: Name of the common queue.
     """
 
-    def __init__(self, inner: Queues, *, common: str = "symposia") -> None:
+    def __init__(self, inner: Queues, *, common: str = QUEUE) -> None:
         self._inner = inner
         self._common = common
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from pydantic import (
@@ -116,9 +115,7 @@ class ProtocolObject(BaseModel):
             InvalidInput: A value breaks a rule.
         """
         cls = type(self)
-        own = {
-            name: value for name, value in self if not isinstance(getattr(cls, name, None), cached_property)
-        }
+        own = {name: value for name, value in self if name in cls.model_fields}
         return cls(**{**own, **changes})
 
     def to_wire(self) -> dict[str, Any]:

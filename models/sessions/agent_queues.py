@@ -21,7 +21,7 @@ MAX_QUEUE_NAME: Final = 60
 _NAME = rf"[A-Za-z0-9._-]{{1,{MAX_QUEUE_NAME}}}"
 _NEED: Final = re.compile(rf"(.*) \(queue ({_NAME})\)", re.DOTALL)
 _INFIX: Final = ".on."
-#: Name that stands for the common queue; no agent may have it.
+#: Name of the common queue in options; no queue of agents may have this name.
 COMMON: Final = "common"
 
 

@@ -13,6 +13,7 @@ from ...models.errors import SessionNotFound
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.turns.streaming import Delta
+from ..following import OpenGrants, token_of
 from ..redis.keys import session_key
 from ..redis.readers import PAGE, Entry, read_batches, read_message, read_stored
 from ..turns.deltas import ListenerRegistration
@@ -40,8 +41,7 @@ class PieceReader:
         self._session_id = session_id
         # In this order: a cluster reads them one after the other, and the messages of an event must not be missed.
         self._cursors = {"events": "0", "dialog": after}
-        #: Newest yielded delta by token, of grants that were dispatched and not completed; None before the first.
-        self._speaking: dict[str, Delta | None] = {}
+        self._grants = OpenGrants()
         #: Tokens of yielded messages whose turn has not completed yet.
         self._written: set[str] = set()
 
@@ -62,11 +62,13 @@ class PieceReader:
         events = self._entries("events", batches)
         for _, text in events:
             yield from self._process(read_stored(MapEvent, text, session_id=self._session_id, part="events"))
-        for _, text in self._entries("deltas", batches):
-            delta = read_stored(Delta, text, session_id=self._session_id, part="deltas")
-            if delta.token_id in self._speaking and delta.token_id not in self._written:
-                self._speaking[delta.token_id] = delta
-                yield delta
+        deltas = (
+            read_stored(Delta, text, session_id=self._session_id, part="deltas")
+            for _, text in self._entries("deltas", batches)
+        )
+        yield from self._grants.filter_deltas(
+            delta for delta in deltas if delta.token_id not in self._written
+        )
         if len(events) < PAGE:
             # The events show which turns are running, so output is read only after all past events.
             self._cursors.setdefault("deltas", "0")
@@ -74,15 +76,9 @@ class PieceReader:
     def _process(self, event: MapEvent) -> Iterator[Delta]:
         """Process an event; a grant that ended without a message retracts its output."""
         self.has_ended = self.has_ended or event.event_type == MAPEventType.SESSION_COMPLETED
-        token = (event.payload or {}).get("token_id")
-        if not isinstance(token, str):
-            return
-        if event.event_type == MAPEventType.TURN_DISPATCHED:
-            self._speaking.setdefault(token, None)
-        elif event.event_type == MAPEventType.TURN_COMPLETED:
-            shown = self._speaking.pop(token, None)
-            if shown is not None and token not in self._written:
-                yield shown.model_copy(update={"offset": 0, "text": ""})
+        token = token_of(event)
+        yield from self._grants.process(event, is_written=token in self._written)
+        if token is not None and event.event_type == MAPEventType.TURN_COMPLETED:
             self._written.discard(token)
 
     def _entries(self, stream: str, batches: Mapping[str, list[Entry]]) -> list[Entry]:

@@ -7,6 +7,7 @@ stay in the common queue.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
@@ -19,6 +20,7 @@ def lane_queue(queue: str, lane: int) -> str:
     return f"{queue}.lane.{lane}"
 
 
+@lru_cache(maxsize=8)
 def lane_queues(queue: str, lanes: int = LANES) -> tuple[str, ...]:
     """Return the names of the lanes of the common queue `queue`, without the common queue."""
     return tuple(lane_queue(queue, lane) for lane in range(lanes))

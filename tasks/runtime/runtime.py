@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Protocol
 
 from celery import Celery
@@ -263,7 +264,12 @@ def served_queues(app: Celery | None) -> ServedQueues:
     """Return the queues that a process of an app serves: all turns, unless its worker consumes only some queues."""
     if app is None:
         return ServedQueues()
-    return ServedQueues.of_consumed(app.amqp.queues.consume_from, queue_name(app))
+    return _served_of(tuple(app.amqp.queues.consume_from), queue_name(app))
+
+
+@lru_cache(maxsize=8)  # asked for at each turn
+def _served_of(consumed: tuple[str, ...], common_queue: str) -> ServedQueues:
+    return ServedQueues.of_consumed(consumed, common_queue)
 
 
 def can_run_here(registry: Registry, served: ServedQueues, need: str) -> bool:

@@ -138,7 +138,9 @@ def _add_queue(app: Celery, name: str, *, expires: int | None = None) -> None:
 def _add_lanes(app: Celery) -> int:
     """Add the lanes to the queues of a worker that consumes the common queue; return how many others may use."""
     if app.conf.broker_transport_options.get("queue_order_strategy") != QUEUE_ORDER:
-        return 0  # only kombu's Redis transport tells which queues were empty, so that lost messages are found soon
+        return (
+            0  # only kombu's Redis transport reports empty queues, which the search for lost messages needs
+        )
     if queue_name(app) not in app.amqp.queues.consume_from:
         return LANES  # a worker of other queues
     for name in lane_queues(queue_name(app)):

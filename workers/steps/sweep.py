@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from celery import Celery, bootsteps
@@ -226,5 +226,9 @@ class SentTimeStep(bootsteps.StartStopStep):
 
 def common_queues(app: Celery) -> frozenset[str]:
     """Return the common queue and its lanes, as far as the worker consumes them."""
-    queue, consumed = queue_name(app), app.amqp.queues.consume_from
+    return _common_of(queue_name(app), tuple(app.amqp.queues.consume_from))
+
+
+@lru_cache(maxsize=8)  # asked for at each message
+def _common_of(queue: str, consumed: tuple[str, ...]) -> frozenset[str]:
     return frozenset((queue, *(name for name in lane_queues(queue) if name in consumed)))

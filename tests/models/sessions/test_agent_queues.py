@@ -106,7 +106,7 @@ def test_route_leads_only_to_workers_that_can_run_the_turn(workers, agent, queue
     ]
     assert (target is None) == (not able)
     if target is not None:
-        assert consumers[target], "somebody takes it"
+        assert consumers[target], "a worker takes the message"
         assert all(worker in able for worker in consumers[target])
 
 
