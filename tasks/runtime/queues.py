@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from celery import Celery
+if TYPE_CHECKING:
+    from celery import Celery
 
 #: Pattern of the names of our Celery tasks, and the task whose route all messages of sessions follow.
 ALL_TASKS = "symposia.*"

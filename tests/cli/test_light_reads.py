@@ -60,24 +60,23 @@ def ended_session(redis_url, tmp_path):
         return job.id
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "unused"),
     [
         ("list", HEAVY),
-        ("search word", HEAVY),
-        ("review list", HEAVY),
-        ("show {session}", HEAVY | SQL),
-        ("show {session} --json", HEAVY | SQL),
-        ("graph {session}", HEAVY | SQL),
-        ("export {session}", HEAVY | SQL),
-        ("task list --as ann", HEAVY),
-        ("conversation list --as ann", HEAVY),
-        ("schedule list", HEAVY | SQL),
-        ("inbox", HEAVY | SQL),
-        ("memory show user room", HEAVY | SQL),
-        ("tenant acme", HEAVY | SQL),
-        ("--version", HEAVY | SQL | {"pydantic", "redis", "rich"}),
+        pytest.param("search word", HEAVY, marks=pytest.mark.long),
+        pytest.param("review list", HEAVY, marks=pytest.mark.long),
+        pytest.param("show {session}", HEAVY | SQL, marks=pytest.mark.long),
+        pytest.param("show {session} --json", HEAVY | SQL, marks=pytest.mark.long),
+        pytest.param("graph {session}", HEAVY | SQL, marks=pytest.mark.long),
+        pytest.param("export {session}", HEAVY | SQL, marks=pytest.mark.long),
+        pytest.param("task list --as ann", HEAVY, marks=pytest.mark.long),
+        pytest.param("conversation list --as ann", HEAVY, marks=pytest.mark.long),
+        pytest.param("schedule list", HEAVY | SQL, marks=pytest.mark.long),
+        pytest.param("inbox", HEAVY | SQL, marks=pytest.mark.long),
+        pytest.param("memory show user room", HEAVY | SQL, marks=pytest.mark.long),
+        pytest.param("tenant acme", HEAVY | SQL, marks=pytest.mark.long),
+        pytest.param("--version", HEAVY | SQL | {"pydantic", "redis", "rich"}, marks=pytest.mark.long),
     ],
 )
 def test_reading_imports_no_queue(tmp_path, redis_url, ended_session, command, unused):
