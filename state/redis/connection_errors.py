@@ -29,7 +29,19 @@ class _RetryTransientErrors:
         self, do: Any, fail: Any, is_retryable: Any = None, with_failure_count: bool = False
     ) -> Any:
         """As in Retry; for asyncio the answer is awaited."""
-        return super().call_with_retry(do, fail, is_retryable or _may_pass, with_failure_count)  # type: ignore[misc]
+
+        def check(error: Exception, *failures: int) -> Any:
+            # redis-py 5 has no argument `is_retryable`.
+            if isinstance(error, AuthenticationError) or (is_retryable and not is_retryable(error)):
+                raise error
+            return fail(error, *failures)
+
+        count = {"with_failure_count": True} if with_failure_count else {}
+        return super().call_with_retry(do, check, **count)  # type: ignore[misc]
+
+    def update_retries(self, value: int) -> None:
+        """As in Retry, which has it since redis-py 6."""
+        self._retries = value
 
 
 class ConnectionRetry(_RetryTransientErrors, Retry):
@@ -48,10 +60,6 @@ class AsyncConnectionRetry(_RetryTransientErrors, AsyncRetry):
 
 def _pauses() -> ExponentialBackoff:
     return ExponentialBackoff(cap=1.0, base=0.05)
-
-
-def _may_pass(error: Exception) -> bool:
-    return not isinstance(error, AuthenticationError)
 
 
 def convert_error(error: BaseException, url: str) -> RedisUnavailable:
