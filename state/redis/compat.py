@@ -17,6 +17,12 @@ COMMAND_NAME = ("EVALSHA",) if _name is not None and _name.default is Parameter.
 RETRIED = list(LOST_CONNECTION_ERRORS)
 
 
+def clients_of_sentinels(pool: Any) -> list[Any]:
+    """Return the clients of the Sentinels of a pool of connections: redis-py 5 does not close them."""
+    manager = getattr(pool, "sentinel_manager", None)
+    return [] if manager is None else manager.sentinels
+
+
 class RetriedPipeline:
     """A pipeline that is sent again after each of these errors; redis-py 5 does that only after a timeout."""
 

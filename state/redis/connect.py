@@ -18,7 +18,7 @@ from ...models.errors import ClientClosed, RedisUnavailable, SymposiaError, Unsu
 from ...models.text.redis_address import RedisAddress, RedisKind, split_key_prefix
 from ...patches.redis_connections import PACKER, async_master_client, master_client
 from .cluster import AsyncClusterClient, ClusterClient
-from .compat import COMMAND_NAME, RETRIED, RetriedAsyncPipeline, RetriedPipeline
+from .compat import COMMAND_NAME, RETRIED, RetriedAsyncPipeline, RetriedPipeline, clients_of_sentinels
 from .connection_errors import LOST_CONNECTION_ERRORS, AsyncConnectionRetry, ConnectionRetry, convert_error
 from .key_prefix import (
     AsyncPrefixedCommands,
@@ -93,8 +93,8 @@ class _Client(PrefixedCommands, Redis):
         for connection in tuple(self.connection_pool._in_use_connections):  # noqa: SLF001 - or they reconnect
             connection.retry.update_retries(0)
         super().close()
-        if (sentinels := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
-            sentinels.close()
+        for sentinel in clients_of_sentinels(self.connection_pool):
+            sentinel.close()
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -198,8 +198,8 @@ class _AsyncClient(AsyncPrefixedCommands, AsyncRedis):  # type: ignore[misc]  # 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
         """As in Redis, with the connections to Sentinels."""
         await super().aclose(close_connection_pool)
-        if (sentinels := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
-            await sentinels.aclose()
+        for sentinel in clients_of_sentinels(self.connection_pool):
+            await sentinel.aclose()
 
 
 class _AsyncPipeline(RetriedAsyncPipeline, AsyncPrefixedPipeline, AsyncPipeline):  # type: ignore[misc]  # of redis-py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from redis.asyncio.retry import Retry as AsyncRetry
@@ -19,7 +20,8 @@ LOST_CONNECTION_ERRORS = (RedisConnectionError, RedisTimeoutError)
 LOST_CLUSTER_ERRORS = (*LOST_CONNECTION_ERRORS, ClusterError, RedisClusterException)
 
 #: Error messages of servers of another kind than the URL.
-_NO_CLUSTER, _NO_SENTINEL = "cluster support disabled", "unknown command"
+_NO_CLUSTER = re.compile("cluster support disabled|Cluster mode is not enabled")  # the latter: redis-py 5
+_NO_SENTINEL = "unknown command"
 
 
 class _RetryTransientErrors:
@@ -68,7 +70,7 @@ def convert_error(error: BaseException, url: str) -> RedisUnavailable:
     kind = RedisAddress.parse(url).kind
     if kind is RedisKind.SINGLE and isinstance(cause, MovedError):
         return UnsuitableRedis(url, found=RedisKind.CLUSTER)
-    if kind is RedisKind.CLUSTER and _NO_CLUSTER in str(cause):
+    if kind is RedisKind.CLUSTER and _NO_CLUSTER.search(str(cause)):
         return UnsuitableRedis(url, found=RedisKind.SINGLE)
     if kind is RedisKind.SENTINEL and _NO_SENTINEL in str(cause) and "sentinel" in str(cause).lower():
         return UnsuitableRedis(url, found=RedisKind.SINGLE)
