@@ -97,7 +97,7 @@ class _TransportMixin:
 _PooledConnection: Any = getattr(kombu_connection, "PooledConnection", None)
 
 
-class _Pooled(_TransportMixin, _PooledConnection or Connection):
+class _Pooled(_TransportMixin, _PooledConnection or Connection):  # type: ignore[misc]
     """A connection of `_Pool`."""
 
 

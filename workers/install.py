@@ -21,7 +21,7 @@ from celery.signals import import_modules, worker_init, worker_ready
 from pydantic import SecretStr
 
 from ..client.building.installed import install_settings, is_installed
-from ..config.celery import QUEUE_ORDER, has_redis_transport
+from ..config.celery import QUEUE_ORDER, check_queue_support, has_redis_transport
 from ..config.settings import Settings, load_settings
 from ..models.errors import InvalidInput
 from ..tasks.runtime.queues import ALL_TASKS, ROUTE_ATTRIBUTE, queue_name, serves_sessions
@@ -51,7 +51,9 @@ class _Installed:
         """
         with self._lock:
             if self._settings is None:
-                self._settings = _with_broker(self.app, self.given or load_settings())
+                settings = _with_broker(self.app, self.given or load_settings())
+                check_queue_support(settings)
+                self._settings = settings
                 self.app.symposia_settings = self._settings  # type: ignore[attr-defined]
                 route_tasks(self.app)
             return self._settings
