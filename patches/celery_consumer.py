@@ -48,6 +48,7 @@ from kombu import Connection
 from ..models.errors import UnsuitableQueue
 from .broker_messages import RefusedMessage, check_task, is_broker_lost, refuse_compressed
 from .celery_events import GatheringConsumer
+from .hub_wakeup import WakingConsumer
 from .kombu_transport import OneClientMessages
 
 _CANCEL_ATTRIBUTE = "symposia_cancel_turns"
@@ -141,7 +142,7 @@ BAD_CONFIGURATION = 2
 _RETRY_INTERVALS = {"interval_start": 1, "interval_step": 1, "interval_max": 5}
 
 
-class ReconnectingConsumer(ColdShutdownConsumer, RejectingConsumer, GatheringConsumer):
+class ReconnectingConsumer(ColdShutdownConsumer, RejectingConsumer, WakingConsumer, GatheringConsumer):
     """Consumer of all Symposia workers, named in Celery's setting `worker_consumer`."""
 
     def start(self) -> None:

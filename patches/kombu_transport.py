@@ -19,7 +19,8 @@ from typing import Any
 
 from celery.app.amqp import AMQP
 from kombu import Connection
-from kombu.connection import ConnectionPool, PooledConnection
+from kombu import connection as kombu_connection
+from kombu.connection import ConnectionPool
 from kombu.pools import ProducerPool
 from kombu.transport import pyamqp, redis
 from redis.exceptions import ConnectionError  # noqa: A004 - the transport's error for a lost connection
@@ -92,13 +93,19 @@ class _TransportMixin:
         return _OURS.get(usual, usual)
 
 
-class _Pooled(_TransportMixin, PooledConnection):
+#: Before kombu 5.5, the connections of a pool are plain ones.
+_PooledConnection: Any = getattr(kombu_connection, "PooledConnection", None)
+
+
+class _Pooled(_TransportMixin, _PooledConnection or Connection):  # type: ignore[misc]
     """A connection of `_Pool`."""
 
 
 class _Pool(ConnectionPool):
     def new(self) -> Any:
         """As in ConnectionPool, whose class of connections is fixed."""
+        if _PooledConnection is None:
+            return super().new()
         return _Pooled(self, **dict(self.connection._info(resolve=False)))  # noqa: SLF001 - as kombu
 
 

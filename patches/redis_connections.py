@@ -72,7 +72,7 @@ class MasterConnection(sentinel.SentinelManagedConnection):
 
     def send_packed_command(self, command: Any, check_health: bool = True) -> Any:
         """As in Connection. A lost connection reconnects to the current master."""
-        if not self.is_connected:
+        if self._sock is None:  # `is_connected` of redis-py 5.3 and later
             self.connect()  # type: ignore[no-untyped-call]
         return super().send_packed_command(command, check_health)  # type: ignore[no-untyped-call]
 

@@ -10,7 +10,8 @@
 
 pydantic-ai's own test models can be used instead of `ScriptedModel`. `AgentConformance` in
 `symposia.testing.conformance` tests the rules for all agents. The pytest plugin
-`symposia.testing.plugin` forbids requests to real models in tests without the mark `real_models`.
+`symposia.testing.plugin` forbids requests to real models in tests without the mark `real_models`. The fixture
+`symposia` (`symposia.testing.fixtures`) runs the sessions of code under test in the process of the test.
 """
 
 from __future__ import annotations

@@ -8,18 +8,24 @@
 
 Scripted models and pydantic-ai's test models are allowed. A turn that asks a real model fails with
 `Model requests are not allowed`. The plugin has no effect on workers in other processes.
+It also gives the fixtures of `symposia.testing.fixtures`, which pytest knows without it where entry points are loaded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
-from ..models.extras import Needed
+from .fixtures import symposia, symposia_server, symposia_settings
 
-with Needed("the pytest plugin"):
+__all__ = ["no_real_models", "pytest_configure", "symposia", "symposia_server", "symposia_settings"]
+
+try:
     from pydantic_ai.models import override_allow_model_requests
+except ModuleNotFoundError:  # the core has no agents that ask a model
+    override_allow_model_requests = nullcontext  # type: ignore[assignment]
 
 MARK = "real_models"
 

@@ -21,7 +21,7 @@ from celery.signals import import_modules, worker_init, worker_ready
 from pydantic import SecretStr
 
 from ..client.building.installed import install_settings, is_installed
-from ..config.celery import QUEUE_ORDER, has_redis_transport
+from ..config.celery import QUEUE_ORDER, check_queue_support, has_redis_transport
 from ..config.settings import Settings, load_settings
 from ..models.errors import InvalidInput
 from ..tasks.runtime.queues import ALL_TASKS, ROUTE_ATTRIBUTE, queue_name, serves_sessions
@@ -52,6 +52,7 @@ class _Installed:
             settings: Settings | None = getattr(self.app, "symposia_settings", None)
             if settings is None:
                 settings = _with_broker(self.app, self.given or load_settings())
+                check_queue_support(settings)
                 self.app.symposia_settings = settings  # type: ignore[attr-defined]
                 route_tasks(self.app, settings)
             return settings

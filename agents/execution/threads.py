@@ -83,23 +83,37 @@ class DaemonThreadPool:
             self._unfinished += 1
             if self._unfinished > self._started and self._started < self._limit:
                 self._started += 1
-                threading.Thread(target=self._work, name="symposia-callable", daemon=True).start()
-        self._jobs.put(job)
+                arguments = (self._jobs,)
+                threading.Thread(
+                    target=self._work, args=arguments, name="symposia-callable", daemon=True
+                ).start()
+            self._jobs.put(job)
         return future
+
+    def close(self) -> None:
+        """End each thread after its call. A later `submit` starts new threads."""
+        with self._lock:
+            jobs, started = self._jobs, self._started
+            self._restart()
+        for _ in range(started):
+            jobs.put(None)
 
     def reset_after_fork(self) -> None:
         """Restart in a forked child, which has none of the threads."""
         self._lock = threading.Lock()
-        self._jobs: SimpleQueue[QueuedCall] = SimpleQueue()
+        self._restart()
+
+    def _restart(self) -> None:
+        self._jobs: SimpleQueue[QueuedCall | None] = SimpleQueue()
         self._started = 0
         self._unfinished = 0
 
-    def _work(self) -> None:
-        jobs = self._jobs
-        while True:
-            jobs.get()()
+    def _work(self, jobs: SimpleQueue[QueuedCall | None]) -> None:
+        while (job := jobs.get()) is not None:
+            job()
             with self._lock:
-                self._unfinished -= 1
+                if self._jobs is jobs:
+                    self._unfinished -= 1
 
 
 def _run_call(future: Future[T], call: Callable[[], T]) -> None:

@@ -6,8 +6,8 @@ sessions needs no queue, no reviews and no workspace.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache, cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, Self, cast
@@ -114,6 +114,28 @@ class InProcessClient(Protocol):
         ...
 
 
+_current: InProcessClient | None = None
+
+
+def current_client() -> InProcessClient | None:
+    """Return the client that runs the sessions of all clients; None: each client uses its own installation."""
+    return _current
+
+
+@contextmanager
+def run_all_sessions(client: InProcessClient) -> Iterator[None]:
+    """Run the sessions of all clients of this process on `client`, those of earlier clients too: for tests.
+
+    In all threads and event loops, because the code under test may use others.
+    """
+    global _current  # noqa: PLW0603 - one for the process
+    before, _current = _current, client
+    try:
+        yield
+    finally:
+        _current = before
+
+
 class BaseClient:
     """The connections of a client.
 
@@ -142,6 +164,7 @@ class BaseClient:
         self.settings = (settings or load_settings()) if app is None else _settings_with(app, settings)
         self._installation = Installation(self.settings, app, worker_grace_s=worker_grace_s, graph=graph)
         self._app = app
+        self._is_local = graph is not None
         self._is_closed = False
 
     def __enter__(self) -> Self:
@@ -159,7 +182,9 @@ class BaseClient:
     def _parts(self) -> Installation:
         if self._is_closed:
             raise ClientClosed
-        local = self._eager_client()
+        if self._is_local:
+            return self._installation
+        local = current_client() or self._eager_client()
         return self._installation if local is None else local._installation  # noqa: SLF001 - a client, too
 
     def _submit(self, submission: Submission) -> CollabJob:
@@ -172,6 +197,8 @@ class BaseClient:
         app = self._app
         if app is None or not app.conf.task_always_eager:
             return None
+        if (current := current_client()) is not None:
+            return current
         # By its name: the client in this process is built from this module.
         local = import_module("symposia.client.local.eager").eager_client(app, self.settings)
         return cast("InProcessClient", local)

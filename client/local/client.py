@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from ...state.presence import WorkerPresence
 from ...tasks.runtime.runtime import Runtime
 from ...tasks.sessions.sweep import sweep
 from ..building.connection import redis_url_in_use
-from ..building.runtime import build_runtime, load_registry
+from ..building.runtime import build_runtime, load_registry, with_current_agents
 from ..client import Client
 from ..embedded import EmbeddedServer
 from .dispatch import ThreadDispatch
@@ -67,30 +67,49 @@ class LocalClient(Client):
         **settings: Any,
     ) -> None:
         with ExitStack() as stack:
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="symposia-")))
-            url = stack.enter_context(_server(folder))
+            url = self._open_server(stack)
             check_agent_names(agents)
             _check_threads(threads)
             own: dict[str, Any] = {"archive": False, "worker_concurrency": threads, **settings}
             own |= {"redis_url": url, "broker_url": None, "database_url": None}
             chosen = load_settings(**own)
-            registry = load_registry(chosen, objects=agents, import_modules=True)
-            for problem in registry.module_problems:
+            self._objects = dict(agents)
+            self._registry = load_registry(chosen, objects=agents, import_modules=True)
+            stack.callback(self._registry.threads.close)
+            for problem in self._registry.module_problems:
                 log.warning("problem in the agents file, its agents are unknown: %s", problem)
             dispatch = ThreadDispatch(threads=threads)
             super().__init__(chosen, graph=dispatch)
             stack.callback(super().close)
             runtime = build_runtime(
-                None, chosen, redis_url=redis_url_in_use(chosen), agents=lambda: registry, graph=dispatch
+                None,
+                chosen,
+                redis_url=redis_url_in_use(chosen),
+                agents=lambda: self._registry,
+                graph=dispatch,
             )
-            dispatch.bind(runtime)
+            stack.callback(runtime.store.client.close)
+            find_runtime = with_current_agents(runtime, lambda: self._registry)
+            dispatch.bind(find_runtime)
             stack.callback(dispatch.close)
             stack.callback(runtime.agents.runner.close)
             stack.callback(runtime.agents.leases.cancel_all)
-            stack.enter_context(_sweeping(runtime))
+            self._announce = partial(_announce, find_runtime)
+            stack.enter_context(_sweeping(find_runtime, self._announce))
             stack.callback(_cancel_all, self, runtime)
-            self._registry = registry
             self._stack = stack.pop_all()
+
+    def _open_server(self, stack: ExitStack) -> str:
+        """Return the URL of a server for the sessions; `stack` ends it."""
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="symposia-")))
+        return stack.enter_context(run_server(folder))
+
+    def _add_agent(self, name: str, agent: object) -> None:
+        """Add an agent, or replace it in turns that begin later. Raises InvalidInput if the object is no agent."""
+        objects, threads = {**self._objects, name: agent}, self._registry.threads
+        self._registry = load_registry(self.settings, objects=objects, import_modules=True, threads=threads)
+        self._objects = objects
+        self._announce()
 
     def submit_unattended(self, submission: Submission) -> CollabJob:
         """Submit a session that needs no answer from outside.
@@ -155,7 +174,7 @@ def _cancel_all(client: Client, runtime: Runtime) -> None:
 
 
 @contextmanager
-def _server(folder: Path) -> Iterator[str]:
+def run_server(folder: Path) -> Iterator[str]:
     """Yield the URL of a server that a thread of its own starts: it ends with that thread, whatever happens here."""
     server = EmbeddedServer(folder, durable=False, bound=True)
     is_over, started = threading.Event(), threading.Event()
@@ -182,11 +201,16 @@ def _server(folder: Path) -> Iterator[str]:
         thread.join()
 
 
+def _announce(find_runtime: Callable[[], Runtime]) -> None:
+    """Announce this process as a worker with its agents."""
+    runtime = find_runtime()
+    known = runtime.agents.registry.known()
+    WorkerPresence(runtime.store.client).announce(f"local-{os.getpid()}@local", known)
+
+
 @contextmanager
-def _sweeping(runtime: Runtime) -> Iterator[None]:
+def _sweeping(find_runtime: Callable[[], Runtime], announce: Callable[[], None]) -> Iterator[None]:
     """Announce this process as a worker, and sweep its sessions in a thread."""
-    presence = WorkerPresence(runtime.store.client)
-    announce = partial(presence.announce, f"local-{os.getpid()}@local", runtime.agents.registry.known())
     is_over = threading.Event()
     announce()
 
@@ -197,7 +221,7 @@ def _sweeping(runtime: Runtime) -> Iterator[None]:
             try:
                 if sweeps % round(_ANNOUNCE_EVERY_S / SWEEP_EVERY_S) == 0:
                     announce()
-                sweep(runtime)
+                sweep(find_runtime())
             except SymposiaError as error:
                 log.warning("sweep failed, will retry: %s", error)
             except Exception:

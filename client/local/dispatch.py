@@ -32,8 +32,8 @@ def _no_app() -> Celery:
 class ThreadDispatch(TaskGraph):
     """Dispatch of turns and plans to a pool of threads, in the order in which they are sent.
 
-    As with Celery, what is sent is only a hint: the scripts in Redis decide which turns run. `bind` gives it the runtime
-    that runs them.
+    As with Celery, what is sent is only a hint: the scripts in Redis decide which turns run. `bind` gives it the function
+    that returns the runtime that runs them.
 
     Args:
         threads: Maximum number of turns that run side by side.
@@ -42,11 +42,11 @@ class ThreadDispatch(TaskGraph):
     def __init__(self, *, threads: int) -> None:
         super().__init__(_no_app)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="symposia-turn")
-        self._runtime: Runtime | None = None
+        self._find_runtime: Callable[[], Runtime] | None = None
 
-    def bind(self, runtime: Runtime) -> None:
-        """Set the runtime that runs the turns."""
-        self._runtime = runtime
+    def bind(self, find_runtime: Callable[[], Runtime]) -> None:
+        """Set the function that returns the runtime for the work that begins now."""
+        self._find_runtime = find_runtime
 
     def close(self) -> None:
         """Drop what has not begun, and wait for the turns that run; cancel their agents first."""
@@ -80,9 +80,10 @@ class ThreadDispatch(TaskGraph):
             self._pool.submit(self._attempt, session_id, action, sent_ms)
 
     def _attempt(self, session_id: str, action: Callable[[Runtime], object], sent_ms: int) -> None:
-        if (runtime := self._runtime) is None:
+        if self._find_runtime is None:
             raise RuntimeError("`bind` was not called")
         try:
+            runtime = self._find_runtime()
             runtime.stores.queue_progress.record_taken(sent_ms)
             action(runtime)
         except SessionNotFound:

@@ -18,6 +18,7 @@ from ...models.errors import ClientClosed, RedisUnavailable, SymposiaError, Unsu
 from ...models.text.redis_address import RedisAddress, RedisKind, split_key_prefix
 from ...patches.redis_connections import PACKER, async_master_client, master_client
 from .cluster import AsyncClusterClient, ClusterClient
+from .compat import COMMAND_NAME, RETRIED, RetriedAsyncPipeline, RetriedPipeline, clients_of_sentinels
 from .connection_errors import LOST_CONNECTION_ERRORS, AsyncConnectionRetry, ConnectionRetry, convert_error
 from .key_prefix import (
     AsyncPrefixedCommands,
@@ -92,8 +93,8 @@ class _Client(PrefixedCommands, Redis):
         for connection in tuple(self.connection_pool._in_use_connections):  # noqa: SLF001 - or they reconnect
             connection.retry.update_retries(0)
         super().close()
-        if (sentinels := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
-            sentinels.close()
+        for sentinel in clients_of_sentinels(self.connection_pool):
+            sentinel.close()
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -122,7 +123,7 @@ class _LaterClient(_Client):
             self.find = None
 
 
-class _Pipeline(PrefixedPipeline, Pipeline):
+class _Pipeline(RetriedPipeline, PrefixedPipeline, Pipeline):
     """A pipeline that raises the same errors."""
 
     url: str
@@ -146,7 +147,7 @@ class _ThreadConnection:
         #: A connection is not shared with a child process.
         self.pid = os.getpid()
         self._pool = pool
-        self._connection: Any = pool.get_connection()
+        self._connection: Any = pool.get_connection(*COMMAND_NAME)
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         if is_finalizing():  # see `_Client.__del__`
@@ -197,11 +198,11 @@ class _AsyncClient(AsyncPrefixedCommands, AsyncRedis):  # type: ignore[misc]  # 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
         """As in Redis, with the connections to Sentinels."""
         await super().aclose(close_connection_pool)
-        if (sentinels := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
-            await sentinels.aclose()
+        for sentinel in clients_of_sentinels(self.connection_pool):
+            await sentinel.aclose()
 
 
-class _AsyncPipeline(AsyncPrefixedPipeline, AsyncPipeline):  # type: ignore[misc]  # of redis-py
+class _AsyncPipeline(RetriedAsyncPipeline, AsyncPrefixedPipeline, AsyncPipeline):  # type: ignore[misc]  # of redis-py
     """A pipeline with the prefix of its client."""
 
 
@@ -231,7 +232,12 @@ def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEO
     if address.kind is RedisKind.CLUSTER:
         # Both types have the methods that are used here.
         return cast("Redis", ClusterClient(address, url, retries=retries, options=options))
-    options |= {"health_check_interval": 30, "command_packer": PACKER, "retry": ConnectionRetry(retries)}
+    options |= {
+        "health_check_interval": 30,
+        "command_packer": PACKER,
+        "retry": ConnectionRetry(retries),
+        "retry_on_error": RETRIED,
+    }
     if address.kind is RedisKind.SENTINEL:
         client = master_client(address, _Client, options)
     else:
@@ -255,7 +261,7 @@ def aconnect(url: str) -> AsyncRedis:
     address, options = RedisAddress.parse(url), _options(SOCKET_TIMEOUT_S)
     if address.kind is RedisKind.CLUSTER:
         return cast("AsyncRedis", AsyncClusterClient(address, url, retries=RETRIES, options=options))
-    options |= {"retry": AsyncConnectionRetry(RETRIES)}
+    options |= {"retry": AsyncConnectionRetry(RETRIES), "retry_on_error": RETRIED}
     if address.kind is RedisKind.SENTINEL:
         client = async_master_client(address, _AsyncClient, options)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from redis.asyncio.retry import Retry as AsyncRetry
@@ -19,7 +20,8 @@ LOST_CONNECTION_ERRORS = (RedisConnectionError, RedisTimeoutError)
 LOST_CLUSTER_ERRORS = (*LOST_CONNECTION_ERRORS, ClusterError, RedisClusterException)
 
 #: Error messages of servers of another kind than the URL.
-_NO_CLUSTER, _NO_SENTINEL = "cluster support disabled", "unknown command"
+_NO_CLUSTER = re.compile("cluster support disabled|Cluster mode is not enabled")  # the latter: redis-py 5
+_NO_SENTINEL = "unknown command"
 
 
 class _RetryTransientErrors:
@@ -29,7 +31,19 @@ class _RetryTransientErrors:
         self, do: Any, fail: Any, is_retryable: Any = None, with_failure_count: bool = False
     ) -> Any:
         """As in Retry; for asyncio the answer is awaited."""
-        return super().call_with_retry(do, fail, is_retryable or _may_pass, with_failure_count)  # type: ignore[misc]
+
+        def check(error: Exception, *failures: int) -> Any:
+            # redis-py 5 has no argument `is_retryable`.
+            if isinstance(error, AuthenticationError) or (is_retryable and not is_retryable(error)):
+                raise error
+            return fail(error, *failures)
+
+        count = {"with_failure_count": True} if with_failure_count else {}
+        return super().call_with_retry(do, check, **count)  # type: ignore[misc]
+
+    def update_retries(self, value: int) -> None:
+        """As in Retry, which has it since redis-py 6."""
+        self._retries = value
 
 
 class ConnectionRetry(_RetryTransientErrors, Retry):
@@ -50,17 +64,13 @@ def _pauses() -> ExponentialBackoff:
     return ExponentialBackoff(cap=1.0, base=0.05)
 
 
-def _may_pass(error: Exception) -> bool:
-    return not isinstance(error, AuthenticationError)
-
-
 def convert_error(error: BaseException, url: str) -> RedisUnavailable:
     """Convert an error of redis-py to the reason why the Redis at `url` cannot be used."""
     cause = _root(error)
     kind = RedisAddress.parse(url).kind
     if kind is RedisKind.SINGLE and isinstance(cause, MovedError):
         return UnsuitableRedis(url, found=RedisKind.CLUSTER)
-    if kind is RedisKind.CLUSTER and _NO_CLUSTER in str(cause):
+    if kind is RedisKind.CLUSTER and _NO_CLUSTER.search(str(cause)):
         return UnsuitableRedis(url, found=RedisKind.SINGLE)
     if kind is RedisKind.SENTINEL and _NO_SENTINEL in str(cause) and "sentinel" in str(cause).lower():
         return UnsuitableRedis(url, found=RedisKind.SINGLE)

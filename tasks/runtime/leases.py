@@ -62,7 +62,7 @@ class LeaseRenewer:
         self._lease_ms = lease_ms
         self._every_s = lease_ms / 3000
         self._held: dict[str, RenewedLease] = {}
-        self._is_over = False
+        self._is_over = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -71,7 +71,7 @@ class LeaseRenewer:
         """Renew the grant's lease while the block runs."""
         entry = RenewedLease(session_id, grant, time.monotonic() + self._every_s)
         with self._lock:
-            in_vain = self._is_over
+            in_vain = self._is_over.is_set()
             if not in_vain:
                 self._held[grant.token] = entry
                 self._start_renewing()
@@ -86,7 +86,7 @@ class LeaseRenewer:
     def cancel_all(self) -> None:
         """Cancel all current and future turns of a worker that must end; other workers take them over."""
         with self._lock:
-            self._is_over = True
+            self._is_over.set()
             held = list(self._held.values())
             self._held.clear()
         for entry in held:
@@ -99,7 +99,7 @@ class LeaseRenewer:
 
     def _run(self) -> None:
         while True:
-            time.sleep(self._every_s / 4)
+            self._is_over.wait(self._every_s / 4)
             now = time.monotonic()
             with self._lock:
                 if not self._held:

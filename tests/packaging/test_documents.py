@@ -29,12 +29,22 @@ def programs(page: str) -> Iterator[ast.Module]:
 
 def symposia_names(tree: ast.AST) -> Iterator[str]:
     """Full names of what a program imports from the package, or reads as an attribute of it."""
+    tests = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and "symposia" in {argument.arg for argument in node.args.args}
+    ]
+    of_fixtures = {attribute for test in tests for attribute in ast.walk(test)}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "symposia":
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (it.name for it in node.names if it.name.split(".")[0] == "symposia")
-        elif isinstance(node, ast.Attribute) and ast.unparse(node).startswith("symposia."):
+        elif (
+            node not in of_fixtures
+            and isinstance(node, ast.Attribute)
+            and ast.unparse(node).startswith("symposia.")
+        ):
             yield ast.unparse(node)
 
 

@@ -81,7 +81,7 @@ def find_refusals(worker: Any, options: Mapping[str, Any], *, is_own: bool = Tru
         for name, instead in _OF_PROCESSES.items():
             if getattr(worker, name):
                 yield f"--{name.replace('_', '-')} has no effect with the pool {pool}: use {instead}"
-        if worker.pool_start_method != "fork":
+        if getattr(worker, "pool_start_method", "fork") != "fork":  # since Celery 5.7
             yield f"--pool-start-method has no effect with the pool {pool}"
     if not worker.app.amqp.queues.consume_from:
         yield "--exclude-queues leaves no queue to consume"
