@@ -121,12 +121,10 @@ def _context(runtime: Runtime, turn: Turn) -> TurnContext:
 
 def _descriptions(runtime: Runtime, facts: SessionFacts) -> dict[str, str]:
     """Return what the participants are for: as the session says, or else as their agents say."""
-    own = facts.descriptions
-    texts = (
-        (who, own.get(who) or runtime.agents.registry.introduction(binding.agent))
-        for who, binding in facts.spec.agents.items()
+    introductions = runtime.agents.registry.introductions(
+        {who: binding.agent for who, binding in facts.spec.agents.items()}
     )
-    return {who: text for who, text in texts if text}
+    return {**introductions, **facts.descriptions}
 
 
 def _uses_services(agent: AnyAgent) -> bool:

@@ -230,10 +230,18 @@ class Registry:
         """Return the queues of the agents that have one, by name of the agent."""
         return {name: queue for name in self.names() if (queue := self.queue_of(name))}
 
-    def introduction(self, name: str) -> str:
-        """Return what an agent is for, as its entry says; empty: it does not say, or is not known here."""
-        entry = self._entries.get(name)
-        return "" if entry is None else entry.introduction()
+    def introductions(self, agents: Mapping[str, str]) -> dict[str, str]:
+        """Return what participants are for, as the entries of their agents say; those that do not say are left out.
+
+        Args:
+            agents: Agents by participant id. One that is not known here says nothing.
+        """
+        entries = self._entries
+        return {
+            who: text
+            for who, name in agents.items()
+            if (entry := entries.get(name)) is not None and (text := entry.introduction())
+        }
 
     def reader_models(self) -> dict[str, ReaderModel]:
         """Return what a review must know of the model agents, by name of the agent."""

@@ -59,10 +59,11 @@ class PositionFacts:
         """Return the turns with messages, in order: number -> participant."""
         authors: dict[int, str] = {}
         for message in self.messages:
-            number, speaker = message.turn_number, message.speaker
+            data = message.turn_data
+            number, speaker = data.get("turn_number"), data.get("participant_id")
             if number is None and self.is_fork:
                 number, speaker = _former_turn(message)
-            if number is not None and speaker is not None and number < self.number:
+            if isinstance(number, int) and isinstance(speaker, str) and number < self.number:
                 authors[number] = speaker
         return authors
 

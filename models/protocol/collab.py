@@ -152,15 +152,15 @@ def orchestrator_of(collab: Collab, explicit: str | None = None) -> str:
 
 def orchestrators_among(participants: Iterable[Participant]) -> list[str]:
     """Return the ids of all participants that are orchestrators by their role, or else by their id."""
-    everyone = list(participants)
-    ids = [p.participant_id for p in everyone]
-    by_role = [p.participant_id for p in everyone if _orchestrates_by_role(p)]
-    return by_role or [i for i in ids if i == "orchestrator" or i.startswith("orchestrator-")]
-
-
-def _orchestrates_by_role(participant: Participant) -> bool:
-    role = participant.role_id or ""
-    return role == "orchestrator" or role.startswith("role-orchestrator")
+    everyone = [(p.participant_id, p.role_id) for p in participants]
+    by_role = [
+        name
+        for name, role in everyone
+        if role is not None and (role == "orchestrator" or role.startswith("role-orchestrator"))
+    ]
+    return by_role or [
+        name for name, _ in everyone if name == "orchestrator" or name.startswith("orchestrator-")
+    ]
 
 
 def role_of(participant: Participant) -> str:

@@ -38,7 +38,7 @@ _OUTPUT = "output"
 #: Key in a message's event for the reason why its text is incomplete.
 _CUT = "cut"
 #: Key in a message's event for the tool uses of its turn.
-_TOOL_USES = "tool_uses"
+TOOL_USES = "tool_uses"
 
 
 class CutReason(StrEnum):
@@ -138,7 +138,7 @@ class Message(ProtocolObject):
     @property
     def tool_uses_data(self) -> list[JsonValue] | None:
         """Tool uses of its turn as JSON data, for `tool_uses_of`; None: there are none."""
-        return self._event_field(_TOOL_USES, list)
+        return self._event_field(TOOL_USES, list)
 
     @property
     def cut_line(self) -> str:
@@ -201,13 +201,13 @@ class Message(ProtocolObject):
 
     def with_tool_uses_data(self, uses: list[JsonValue]) -> Message:
         """Return the last message of a turn with the tool uses of the turn."""
-        return self._with_data(_TOOL_USES, uses)
+        return self._with_data(TOOL_USES, uses)
 
     def without_tool_uses_data(self) -> Message:
         """Return the message without tool uses."""
         if self.event is None or self.tool_uses_data is None:
             return self
-        data = {name: value for name, value in (self.event.data or {}).items() if name != _TOOL_USES}
+        data = {name: value for name, value in (self.event.data or {}).items() if name != TOOL_USES}
         return self.changed(event=self.event.changed(data=data))
 
     def _with_data(self, name: str, value: JsonValue) -> Message:
@@ -222,10 +222,14 @@ class Message(ProtocolObject):
             event = Event(event_type=MESSAGE_EVENT, source="user", timestamp=self.timestamp)
         return self.changed(event=event.changed(data={**(event.data or {}), ATTACHMENTS: attachment_data}))
 
+    @property
+    def turn_data(self) -> Mapping[str, JsonValue]:
+        """Data of the message's event as it is stored; empty if there is none."""
+        event = self.event
+        return event.data or {} if event is not None and event.event_type == MESSAGE_EVENT else {}
+
     def _event_field(self, name: str, kind: type[T]) -> T | None:
-        if self.event is None or self.event.event_type != MESSAGE_EVENT:
-            return None
-        value = (self.event.data or {}).get(name)
+        value = self.turn_data.get(name)
         return value if isinstance(value, kind) else None
 
 

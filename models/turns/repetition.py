@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
+from functools import cached_property, lru_cache
 
 #: Minimum share of word pairs that two texts have in common.
 _MIN_SHARED = 0.85
 #: Maximum characters of a text that is compared by its words; a longer one must be equal.
 _MAX_CHARACTERS = 20_000
+#: Maximum characters of a text whose words are remembered.
+_MAX_REMEMBERED = 2_000
 #: Maximum number of words of a courtesy.
 _MAX_COURTESY_WORDS = 40
 
@@ -78,10 +81,10 @@ def brings_nothing_new(
     """
     if is_courtesy(text, names):
         return True
-    words = _words(text[:_MAX_CHARACTERS])
-    if not words:
+    own = _Compared(text)
+    if not own.words:
         return min_words < 2 and any(text.strip() == other.strip() for other in before)
-    return len(words) >= min_words and any(_repeats(text, words, other, exactly=exactly) for other in before)
+    return len(own.words) >= min_words and any(_repeats(own, other, exactly=exactly) for other in before)
 
 
 def is_courtesy(text: str, names: Collection[str] = ()) -> bool:
@@ -104,20 +107,52 @@ def is_courtesy(text: str, names: Collection[str] = ()) -> bool:
     return any(wordings) and all(not wording or _COURTESY.fullmatch(wording) for wording in wordings)
 
 
-def _repeats(text: str, words: Sequence[str], other: str, *, exactly: bool) -> bool:
-    if text.split() == other.split():
+class _Compared:
+    """A text as it is compared with others."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Its words and symbols."""
+        return _words(self.text[:_MAX_CHARACTERS])
+
+    @cached_property
+    def telling(self) -> Counter[str]:
+        """The words that no repetition changes: numbers, negations and symbols."""
+        return Counter(
+            word
+            for word in self.words
+            if word in _NEGATIONS or word.endswith("n't") or not word.replace("'", "").isalpha()
+        )
+
+    @cached_property
+    def pairs(self) -> Counter[tuple[str, str]]:
+        """Its pairs of words that follow each other."""
+        return Counter(zip(["", *self.words], [*self.words, ""], strict=True))
+
+
+# Each message is compared with several later ones.
+@lru_cache(maxsize=128)
+def _remembered(text: str) -> _Compared:
+    return _Compared(text)
+
+
+def _repeats(own: _Compared, other_text: str, *, exactly: bool) -> bool:
+    text = own.text
+    if text == other_text or text.split() == other_text.split():
         return True
-    longer = max(len(text), len(other))
-    if exactly or longer > _MAX_CHARACTERS or _FENCE in text or _FENCE in other:
+    longer = max(len(text), len(other_text))
+    if exactly or longer > _MAX_CHARACTERS or _FENCE in text or _FENCE in other_text:
         return False
-    if min(len(text), len(other)) < longer * _MIN_SHARED / 2:
+    if min(len(text), len(other_text)) < longer * _MIN_SHARED / 2:
         return False
-    others = _words(other)
-    if not words or _telling(words) != _telling(others):
+    other = _remembered(other_text) if len(other_text) <= _MAX_REMEMBERED else _Compared(other_text)
+    if own.telling != other.telling:
         return False
-    pairs, other_pairs = _pairs(words), _pairs(others)
-    shared = (pairs & other_pairs).total()
-    return shared >= _MIN_SHARED * max(pairs.total(), other_pairs.total())
+    shared = (own.pairs & other.pairs).total()
+    return shared >= _MIN_SHARED * max(own.pairs.total(), other.pairs.total())
 
 
 def _plain(text: str) -> str:
@@ -126,16 +161,3 @@ def _plain(text: str) -> str:
 
 def _words(text: str) -> list[str]:
     return _TOKEN.findall(_plain(text))
-
-
-def _telling(words: Sequence[str]) -> Counter[str]:
-    """Return the words that no repetition changes: numbers, negations and symbols."""
-    return Counter(
-        word
-        for word in words
-        if word in _NEGATIONS or word.endswith("n't") or not word.replace("'", "").isalpha()
-    )
-
-
-def _pairs(words: Sequence[str]) -> Counter[tuple[str, str]]:
-    return Counter(zip(["", *words], [*words, ""], strict=True))

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
-from ..protocol.dialog import Message
+from ..protocol.dialog import TOOL_USES, Message
 from ..text.json_text import dump_json
 from .frozen import Frozen
 from .message_lists import estimate_tokens
@@ -63,7 +63,9 @@ def with_tool_uses(message: Message, uses: Sequence[ToolUse]) -> Message:
 def own_tool_uses(messages: Sequence[Message], participant_id: str) -> tuple[Message, ...]:
     """Return messages with the tool uses of one participant only."""
     return tuple(
-        message if message.speaker == participant_id else message.without_tool_uses_data()
+        message.without_tool_uses_data()
+        if TOOL_USES in (data := message.turn_data) and data.get("participant_id") != participant_id
+        else message
         for message in messages
     )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
@@ -77,19 +76,27 @@ def read_object(text: str, *, session_id: str, part: str) -> dict[str, JsonValue
         return _OBJECT.validate_json(text)
 
 
-@contextmanager
-def converting_to_corrupt(session_id: str, part: str) -> Iterator[None]:
+class converting_to_corrupt:  # noqa: N801 - used like a function; a generator would take three times as long
     """Convert an error about a broken rule to CorruptSession, with the place of the record.
 
     Raises:
         CorruptSession: The record that the block read is not valid.
     """
-    try:
-        yield
-    except ValidationError as error:
-        raise CorruptSession(session_id, part=part, detail=str(invalid_input(error))) from None
-    except InvalidInput as error:
-        raise CorruptSession(session_id, part=part, detail=str(error)) from None
+
+    __slots__ = ("_part", "_session_id")
+
+    def __init__(self, session_id: str, part: str) -> None:
+        self._session_id = session_id
+        self._part = part
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, _traceback: object) -> None:
+        if isinstance(error, ValidationError):
+            error = invalid_input(error)
+        if isinstance(error, InvalidInput):
+            raise CorruptSession(self._session_id, part=self._part, detail=str(error)) from None
 
 
 Stream = Literal["dialog", "events", "journal"]

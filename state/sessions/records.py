@@ -211,7 +211,7 @@ class SessionState:
 
     def open_turns(self) -> list[TurnRecord]:
         """Return the turns that are planned, speaking or held, by number."""
-        return [r for r in self.records.values() if r.is_open]
+        return [r for r in self.records.all() if r.is_open]
 
     @property
     def awaited_agents(self) -> tuple[str, ...]:
@@ -220,7 +220,7 @@ class SessionState:
 
     def unconsumed(self) -> list[TurnRecord]:
         """Return the turns closed since the last plan, by number."""
-        return [r for r in self.records.values() if r.status == "closed"]
+        return [r for r in self.records.all() if r.status == "closed"]
 
 
 class Shortfall(NamedTuple):

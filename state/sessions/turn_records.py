@@ -187,11 +187,16 @@ class TurnRecords(Mapping[int, TurnRecord]):
         self._read: dict[int, TurnRecord] = {}
 
     def __getitem__(self, number: int) -> TurnRecord:
-        if number not in self._read:
-            if number not in self._numbers:
+        record = self._read.get(number)
+        if record is None:
+            if str(number) not in self._turns:
                 raise KeyError(number)
-            self._read[number] = _record(self._session_id, self._turns, number)
-        return self._read[number]
+            record = self._read[number] = _record(self._session_id, self._turns, number)
+        return record
+
+    def all(self) -> list[TurnRecord]:
+        """Return all records by number; quicker than `values`."""
+        return [self[number] for number in self._numbers]
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._numbers)
@@ -209,22 +214,19 @@ def _numbers(session_id: str, turns: Mapping[str, str]) -> Iterator[int]:
 
 
 def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecord:
-    part = f"turn {number}"
+    name, part = str(number), f"turn {number}"
+    others = (turns.get(f"{name}:plan"), turns.get(f"{name}:result"), turns.get(f"{name}:wait"))
     with converting_to_corrupt(session_id, part):
-        stored = _read_stored_record(turns[str(number)])
-    record = TurnRecord.model_construct(
-        number=number,
-        plan=turns.get(f"{number}:plan"),
-        result=turns.get(f"{number}:result"),
-        wait=turns.get(f"{number}:wait"),
-        **dict(stored),
-    )
+        record = _read_record(number, turns[name], *others)
     if record.status == "parked" and record.parking is None:
         raise CorruptSession(session_id, part=part, detail="it is parked without a parking time")
     return record
 
 
 # Consecutive views of a session contain the same records, except for those of the turns that began or ended.
-@lru_cache(maxsize=1_024)
-def _read_stored_record(text: str) -> _Stored:
-    return _Stored.model_validate_json(text)
+@lru_cache(maxsize=2_048)
+def _read_record(
+    number: int, text: str, plan: str | None, result: str | None, wait: str | None
+) -> TurnRecord:
+    stored = _Stored.model_validate_json(text)
+    return TurnRecord.model_construct(number=number, plan=plan, result=result, wait=wait, **dict(stored))

@@ -44,7 +44,7 @@ def turn_position(
         CorruptSession: A stored record is invalid.
     """
     spec, mode = facts.spec, mode_of(facts.collab.mode)
-    records = [record for record in state.records.values() if record.number != number]
+    records = [record for record in state.records.all() if record.number != number]
     position = mode.position(
         PositionFacts(
             turn=planned,

@@ -48,7 +48,7 @@ def cancel_children(context: TreeContext, state: SessionState, *, detail: str = 
 
 def _waiting_turns(state: SessionState) -> Iterator[TurnRecord]:
     """Yield the turns of a session that wait for a sub-session, or waited for one when they were dropped."""
-    return (record for record in state.records.values() if record.child is not None)
+    return (record for record in state.records.all() if record.child is not None)
 
 
 def cancel_child(context: TreeContext, parent: str, turn: int, child_id: str, *, detail: str = "") -> bool:
