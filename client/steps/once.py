@@ -181,7 +181,7 @@ def _message_of(task: Task[..., Any]) -> str:
 def _report_stored(task: Task[..., Any]) -> None:
     """Repeat the end of a run whose worker was lost after it had stored the result.
 
-    The messages after a success were sent before that. A part of a chord runs again: it may not be counted yet.
+    A part of a chord runs again: it may not be counted yet.
 
     Raises:
         Ignore: The task has succeeded.
@@ -197,9 +197,21 @@ def _report_stored(task: Task[..., Any]) -> None:
         log.warning("result of task %s cannot be read, it may be repeated: %s", request.id, error)
         return
     if stored["status"] == states.SUCCESS:
+        _send_following(task, stored["result"])
         raise Ignore("another copy of this message: its result is stored")
     if stored["status"] == states.FAILURE and isinstance(stored["result"], Exception):
         raise stored["result"]
+
+
+def _send_following(task: Task[..., Any], result: object) -> None:
+    """Send what follows a task that has succeeded, as Celery does; the worker may have been lost with the messages."""
+    request: Any = task.request
+    origin = {"parent_id": request.id, "root_id": request.root_id or request.id}
+    for link in request.callbacks or ():
+        signature(link, app=task.app).apply_async((result,), **origin)
+    if request.chain:
+        following = signature(request.chain[-1], app=task.app)
+        following.apply_async((result,), chain=request.chain[:-1], **origin)
 
 
 def guard_tasks(app: Celery, find_runs: Callable[[], Runs]) -> None:
