@@ -18,6 +18,7 @@ from chaos.audit.archived import FILE, differences
 from chaos.audit.auditor import audit
 from chaos.audit.evidence import DUE, Evidence, calls_by_session
 from chaos.audit.families import audit_family
+from chaos.audit.outcomes import audit_step
 from chaos.machinery.courier import DELIVERED, Courier
 from chaos.machinery.crew import Crew, Member
 from chaos.machinery.server import Valkey
@@ -332,6 +333,10 @@ class Arena:
                 outcome.findings += audit_family(
                     play.script, outcome.evidence, is_cut=is_cut and is_cancelled
                 )
+                if play.task is not None:
+                    outcome.outcomes += 1
+                    wrong = audit_step(self.server.client, play.task, outcome.evidence[play.id])
+                    outcome.findings += [] if wrong is None else [wrong]
         self.log.unlink(missing_ok=True)
 
     def _judge_one(self, play: Play, outcome: Round, *, is_cut: bool) -> None:

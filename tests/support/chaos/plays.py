@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -268,8 +268,17 @@ MODES: tuple[Callable[[Random], Play], ...] = (
 )
 
 
-def plays(random: Random, count: int) -> list[Play]:
-    """Return sessions of all modes in turn. After the first of each mode, one in twenty has a misbehaving agent."""
+#: The plays by their names.
+NAMED = {mode.__name__: mode for mode in MODES}
+
+
+def plays(random: Random, count: int, names: Sequence[str] = ()) -> list[Play]:
+    """Return sessions of all modes in turn. After the first of each mode, one in twenty has a misbehaving agent.
+
+    `names`: only plays of these names.
+    """
+    if names:
+        return [NAMED[names[i % len(names)]](random) for i in range(count)]
     return [_choose(random, i)(random) for i in range(count)]
 
 

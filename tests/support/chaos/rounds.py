@@ -28,6 +28,8 @@ class Round:
     refused: int = 0
     #: Turns begun again after the lease of whoever spoke them had run out.
     takeovers: int = 0
+    #: Steps of canvases whose sessions have ended.
+    outcomes: int = 0
     longest_silence_ms: int = 0
     findings: list[Finding] = field(default_factory=list)
     evidence: dict[str, Evidence] = field(default_factory=dict)
