@@ -257,6 +257,18 @@ def test_task_after_step_is_lost_in_its_run(shop: Shop, cause: str, moment: str,
     assert {line.split()[1] for line in shop.ran() if line.startswith("report")} == {reported.id}
 
 
+def test_failed_task_after_step_is_not_repeated(shop: Shop) -> None:
+    (shop.installation.folder / "kill-at").write_text("before-finish next-stored")
+    shop.installation.lease_s = 2
+    worker = shop.start_worker()
+    result = chain(shop.step({"ann": "say", "ben": "say"}), shop.s("breaks")).apply_async()
+    until(lambda: worker.process.poll() is not None, what="the worker is killed")
+    shop.start_worker()
+    with pytest.raises(ValueError, match="broken"):
+        get(result)
+    check_runs(shop)
+
+
 def check_runs(shop: Shop, most: int = 1) -> None:
     until(lambda: not _steps(shop), what="nothing is left to send")
     get(shop.s("prepare", "room").apply_async())  # behind a copy that was sent

@@ -93,6 +93,12 @@ def report(self: Any, result: dict[str, Any], fails: int = 0) -> dict[str, Any]:
     return {"reported": result["status"], "session": result["collab_id"], "turns": result["turns"]}
 
 
+@app.task(name="shop.breaks", base=Reporting)
+def breaks(_result: dict[str, Any]) -> None:
+    _record("breaks")
+    raise ValueError("broken")
+
+
 @app.task(name="shop.last", bind=True)
 def last(self: Any, result: dict[str, Any], kind: str) -> dict[str, Any]:
     _record(f"{kind} {self.request.id}")
