@@ -65,7 +65,7 @@ def _follows(task: Any, message_id: object) -> bool:
     if request is None or not request.get(ONCE):
         return False
     following = (request.callbacks, request.errbacks, request.chain, request.chord)
-    return message_id == request.id or message_id in _ids(following)
+    return message_id == request.id or message_id in tuple(_ids(following))
 
 
 def _ids(signatures: Any) -> Iterator[str]:

@@ -118,7 +118,7 @@ class Outbox:
         router: Any = self._app.amqp.router
         queue = router.route(dict(options), STEP)["queue"]
         common = queue_name(self._app) if is_installed(self._app) else self._settings.queue
-        return getattr(queue, "name", queue) == common
+        return bool(getattr(queue, "name", queue) == common)
 
     def send(self, session_id: str) -> None:
         """Send the message of an ended session; if that fails, the sweep sends it."""
