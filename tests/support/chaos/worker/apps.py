@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
+from typing import Any
 
+from chaos.audit.outcomes import NOTED, NOTES
 from chaos.faults.defects import plant
 from chaos.worker.orders import Obedience
 from symposia.client.building.connection import redis_url_in_use
@@ -34,3 +36,10 @@ def _runtime() -> Runtime:
 install_runtime(app, per_process(_runtime))
 install_steps(app, per_process(lambda: Steps(app, settings, fault_hook=obedience.at_step)))
 defect.app(app)
+
+
+@app.task(name=NOTED, bind=True)
+def noted(self: Any, _result: object) -> None:
+    """Note the run of a task after a step, or of one that `on_end` names."""
+    with Path(NOTES).open("a") as file:
+        file.write(f"{self.request.id}\n")
