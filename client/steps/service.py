@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +75,7 @@ class Steps:
         """
         session_id, is_new = session_id_of(task_id), False
         headers: dict[str, int] = {}
+        is_in_order = self._outbox.is_in_order(options)
         try:
             call = call_text(args, kwargs, {**options, "task_id": task_id})
             if (size := len(call.encode())) > MAX_CALL_BYTES:
@@ -84,7 +85,7 @@ class Steps:
                 session_id, call, stage="sent", check_in_ms=self._grace_ms + delay_ms
             )
             is_new = word == "registered"
-            if self._outbox.is_in_order(options):
+            if is_in_order:
                 headers[SENT_MS] = now_ms
         except (NoRedis, RedisUnavailable) as error:
             log.warning("step %s is sent, but not stored: %s", task_id, error)
@@ -92,7 +93,8 @@ class Steps:
             yield headers
         except BaseException:
             if is_new:
-                self._store.withdraw(session_id, check_in_ms=self._grace_ms)
+                with suppress(RedisUnavailable):  # the caller gets the first error
+                    self._store.withdraw(session_id, check_in_ms=self._grace_ms)
             raise
 
     def run(
