@@ -78,11 +78,16 @@ class ArchivedJob(CollabJob):
         """
         return self.messages(follow=True, after=after)
 
-    def wait_for_question(self, timeout: float | None = None) -> None:  # noqa: ARG002
+    def wait_for_question(
+        self,
+        timeout: float | None = None,  # noqa: ARG002
+        *,
+        allow_join: bool = False,  # noqa: ARG002
+    ) -> None:
         """Return None: the session has ended. Raises NotLive if it has not."""
         return next(self.questions(), None)
 
-    def questions(self) -> Iterator[Never]:
+    def questions(self, *, allow_join: bool = False) -> Iterator[Never]:  # noqa: ARG002
         """Iterate over nothing. Raises NotLive if the session has not ended."""
         if not self.state().is_final:
             raise NotLive(self.id)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import warnings
+from contextvars import ContextVar
 from typing import Any
 
 from ..agents.execution.running import refuse_wait_in_turn
@@ -35,8 +36,19 @@ def check_blocking_wait(session_id: str) -> None:
         warnings.warn(_IN_LOOP, RuntimeWarning, stacklevel=3)
 
 
+#: Whether the caller of this thread runs such a task: see `note_caller`.
+_is_caller_blocked: ContextVar[bool] = ContextVar("symposia_caller_blocks_worker", default=False)
+
+
+def note_caller() -> None:
+    """Note in this context, which another thread continues, whether this thread runs a Celery task."""
+    _is_caller_blocked.set(blocks_worker())
+
+
 def blocks_worker() -> bool:
-    """Return whether this thread runs a Celery task of a worker, and Celery would refuse to wait for another task."""
+    """Return whether a Celery task of a worker calls this, and Celery would refuse to wait for another task."""
+    if _is_caller_blocked.get():
+        return True
     if (state := sys.modules.get("celery._state")) is None:
         return False
     # Not within the pools of greenlets, and not while `allow_join_result` is active.

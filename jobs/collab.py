@@ -19,8 +19,8 @@ from ..models.turns.waiting import Pending
 from ..state.presence import all_agents
 from ..state.worker_routes import warn_of_unserved
 from ..tasks.views.session_views import SessionFacts
-from .blocking import check_blocking_wait
-from .reading import Connections, ReadableJob, read_live_facts
+from .blocking import blocks_worker, check_blocking_wait
+from .reading import Connections, ReadableJob, check_task, read_live_facts
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -306,11 +306,12 @@ class CollabJob(ReadableJob):
         questions = read_all_questions(self._facts, self.state())
         return tuple(asked.pending() for asked in questions if asked.waiting.child is None)
 
-    def wait_for_question(self, timeout: float | None = None) -> Pending | None:
+    def wait_for_question(self, timeout: float | None = None, *, allow_join: bool = False) -> Pending | None:
         """Wait until a question is open. Logs a warning when no worker is running.
 
         Args:
             timeout: Seconds to wait. None: no limit.
+            allow_join: Wait also in a Celery task, as `result` does.
 
         Returns:
             The open question with the lowest turn number, also if an earlier call returned it. None: the session
@@ -318,30 +319,39 @@ class CollabJob(ReadableJob):
 
         Raises:
             ResultTimeout: No question was asked in time; the session continues.
+            WaitInTask: It would wait in a Celery task of a worker.
             WaitInTurn: It is called in the turn of an agent.
         """
         from .questions import follow_questions
 
         check_blocking_wait(self.id)
+        if not allow_join and blocks_worker() and not self.pending():
+            check_task(self)
         try:
             return next(follow_questions(self, self.pending, timeout_s=timeout), None)
         except ResultTimeout:
             raise ResultTimeout(self.id, timeout_s=timeout or 0, missed=NO_QUESTION) from None
 
-    def questions(self) -> Iterator[Pending]:
+    def questions(self, *, allow_join: bool = False) -> Iterator[Pending]:
         """Iterate over the questions that are asked, until the session ends. Logs a warning when no worker is running.
 
         A question that has a new addressee under a new reply token is another question.
+
+        Args:
+            allow_join: Wait also in a Celery task, as `result` does.
 
         Yields:
             Each question once, while it is open.
 
         Raises:
+            WaitInTask: It is called in a Celery task of a worker, and the session has not ended.
             WaitInTurn: It is called in the turn of an agent.
         """
         from .questions import follow_questions
 
         check_blocking_wait(self.id)
+        if not allow_join:
+            check_task(self)
         return follow_questions(self, self.pending)
 
     def reply(

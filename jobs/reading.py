@@ -299,7 +299,7 @@ class ReadableJob:
             WaitInTask: It follows in a Celery task of a worker, and the session has not ended.
         """
         if follow:
-            self._check_task()
+            check_task(self)
         cursor = dialog_cursor(self, after)
         entries = self._stream_entries("dialog", follow, cursor)
         return (read_message(entry, self.id) for entry in entries)
@@ -314,7 +314,7 @@ class ReadableJob:
             WaitInTask: It follows in a Celery task of a worker, and the session has not ended.
         """
         if follow:
-            self._check_task()
+            check_task(self)
         return (self._read(MapEvent, text, "events") for _, text in self._stream_entries("events", follow))
 
     def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | ToolEvent | None]:
@@ -328,7 +328,7 @@ class ReadableJob:
             An event with the messages that it brought, a piece of output, or the begin or end of a tool call. None about twice per second while
             nothing happens.
         """
-        self._check_task()
+        check_task(self)
         return watch(self._connections.redis, self.id, deltas=deltas, waiting=self._watch().check)
 
     def stream(self, *, after: str | None = None) -> Iterator[Delta | Message]:
@@ -344,7 +344,7 @@ class ReadableJob:
         Raises:
             InvalidInput: The session has no such message.
         """
-        self._check_task()
+        check_task(self)
         cursor = dialog_cursor(self, after)
         return stream_pieces(self._connections.redis, self.id, after=cursor, waiting=self._watch().check)
 
@@ -373,7 +373,7 @@ class ReadableJob:
         """
         check_blocking_wait(self.id)
         if not allow_join:
-            self._check_task()
+            check_task(self)
         look = self._watch().check
         for _ in follow(
             self._connections.redis, self.id, "events", after=END_ONLY, timeout_s=timeout, waiting=look
@@ -383,10 +383,6 @@ class ReadableJob:
         return result.raise_for_failure() if raise_on_failure else result
 
     # -- reading ----------------------------------------------------------------------------
-
-    def _check_task(self) -> None:
-        if blocks_worker() and not self.state().is_final:
-            raise WaitInTask(self.id)
 
     def _watch(self) -> WorkerWatch:
         return watch_of(self)
@@ -461,6 +457,16 @@ def _below(session_id: str, registered: Sequence[RegisteredChild]) -> Iterator[R
 def connections_of(job: ReadableJob) -> Connections:
     """Return the connections of a job. Only for this package."""
     return job._connections  # noqa: SLF001 - the only access
+
+
+def check_task(job: ReadableJob) -> None:
+    """Check that a call may wait for a job. Only for this package and the asynchronous client.
+
+    Raises:
+        WaitInTask: A Celery task of a worker makes the call, and the session has not ended.
+    """
+    if blocks_worker() and not job.state().is_final:
+        raise WaitInTask(job.id)
 
 
 def watch_of(job: ReadableJob) -> WorkerWatch:

@@ -413,7 +413,7 @@ class WaitInTask(SessionError):
     def __init__(self, session_id: str) -> None:
         super().__init__(
             f"session {session_id!r} cannot be waited for in a Celery task, which would hold a place of the worker's "
-            "pool; use symposia.session as a step of a chain, or result(allow_join=True)"
+            "pool; use symposia.session as a step of a chain, or give allow_join=True to a call that takes it"
         )
         self.session_id = session_id
 

@@ -7,6 +7,7 @@ may have to be sent again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -16,6 +17,7 @@ from .redis.due_index import DueIndex
 from .redis.keys import STEPS, session_key
 from .redis.readers import server_ms
 from .redis.scripts import call_script
+from .sessions.index import QueueProgress
 
 
 class StepIndex(DueIndex):
@@ -23,9 +25,18 @@ class StepIndex(DueIndex):
 
     KEY = STEPS
 
+    def count(self) -> int:
+        """Return the number of entries."""
+        return int(self._client.zcard(STEPS))
+
     def set_due(self, session_id: str, in_ms: int = 0) -> None:
         """Add a session, or set the time of its next check, in milliseconds from now."""
         self._client.zadd(STEPS, {session_id: server_ms(self._client) + in_ms})
+
+    def expect_ends(self, session_ids: Iterable[str], *, in_ms: int) -> None:
+        """Add sessions that are about to be opened, with a message to send at their end; existing entries are kept."""
+        due_ms = server_ms(self._client) + in_ms
+        self.add_all_due(dict.fromkeys(session_ids, due_ms))
 
     def remove(self, session_id: str) -> None:
         """Remove a session: nothing is left to send."""
@@ -43,6 +54,8 @@ class StepRecord:
     #: Whether its session was opened.
     is_open: bool
     is_revoked: bool
+    #: Time at which its newest message was sent, by the server's clock, in milliseconds; 0: not known.
+    sent_ms: int = 0
 
 
 class StepStore:
@@ -51,28 +64,32 @@ class StepStore:
     def __init__(self, client: Redis) -> None:
         self._client = client
         self.index = StepIndex(client)
+        #: How far workers have come in the common queue.
+        self.progress = QueueProgress(client)
 
-    def register(self, session_id: str, call: str, *, stage: str, check_in_ms: int) -> str:
+    def register(self, session_id: str, call: str, *, stage: str, check_in_ms: int) -> tuple[str, int]:
         """Store a step before its message is sent (`sent`) or its session is opened (`waiting`).
 
-        Return `registered`, `exists` or `done`.
+        Return `registered`, `exists` or `done`, and the time by the server's clock, in milliseconds.
         """
         # The entry first: a crash between both leaves an entry without a record, which the sweep removes.
         self.index.set_due(session_id, check_in_ms)
-        word: str = call_script(
+        word, now_ms = call_script(
             self._client, "steps/register", [_key(session_id)], {"call": call, "stage": stage}
-        )[0]
+        )
         if word == "done":
             self.index.remove(session_id)
-        return word
+        return word, now_ms
 
     def read(self, session_id: str) -> StepRecord | None:
         """Return the record of a step; None: there is none."""
-        names = ("stage", "call", "open", "revoked")
-        stage, call, is_open, revoked = cast(
+        names = ("stage", "call", "open", "revoked", "sent_ms")
+        stage, call, is_open, revoked, sent_ms = cast(
             "list[str | None]", self._client.hmget(_key(session_id), list(names))
         )
-        return None if stage is None else StepRecord(stage, call or "", bool(is_open), bool(revoked))
+        if stage is None:
+            return None
+        return StepRecord(stage, call or "", bool(is_open), bool(revoked), int(sent_ms or 0))
 
     def mark_open(self, session_id: str) -> None:
         """Record that the session of a step is open."""
@@ -85,6 +102,14 @@ class StepStore:
             return False
         self._client.hset(_key(session_id), "revoked", "1")
         return True
+
+    def count_message(self, session_id: str, *, is_new: bool) -> tuple[int, int] | None:
+        """Count a message before it is sent again. `is_new`: it is the first since the end of the session.
+
+        Return the number of such messages, and the time by the server's clock, in milliseconds. None: the step is over.
+        """
+        answer = call_script(self._client, "steps/count_message", [_key(session_id)], {"is_new": int(is_new)})
+        return None if answer[0] == "over" else (answer[1], answer[2])
 
     def claim(self, session_id: str, *, lease_ms: int) -> str:
         """Claim the report of the end: `granted`, `held`, `done` or `missing`."""
@@ -103,10 +128,18 @@ class StepStore:
             pipe.pexpire(_key(session_id), ttl_ms)
             return int(pipe.execute()[0])
 
-    def withdraw(self, session_id: str) -> None:
-        """Remove a step whose message was not sent."""
-        self._client.delete(_key(session_id))
-        self.index.remove(session_id)
+    def withdraw(self, session_id: str, *, check_in_ms: int) -> None:
+        """Remove a step whose message could not be sent, unless a worker has it.
+
+        The sweep removes the entry: at this moment a worker may be registering the step.
+        """
+        call_script(self._client, "steps/withdraw", [_key(session_id)], {})
+        self.index.set_due(session_id, check_in_ms)
+
+
+def end_check_ms(grace_ms: int) -> int:
+    """Return the milliseconds between two checks whether a session has ended: its end sends the message, too."""
+    return min(6 * grace_ms, 60_000)
 
 
 def _key(session_id: str) -> str:

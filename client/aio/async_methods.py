@@ -18,6 +18,7 @@ from contextlib import aclosing, suppress
 from functools import partial, update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
+from ...jobs.blocking import note_caller
 from ...models.errors import ClientClosed
 from ...state.streams.hub import StreamHubs
 
@@ -82,7 +83,9 @@ class CallThreads:
 
     def _start(self, pool: ThreadPoolExecutor, function: Callable[[], CallR]) -> Future[CallR]:
         self.check_open()
-        return pool.submit(contextvars.copy_context().run, function)
+        context = contextvars.copy_context()
+        context.run(note_caller)
+        return pool.submit(context.run, function)
 
     def _close_iterator(self, items: Iterator[Any], _step: Future[Any]) -> None:
         if (close := getattr(items, "close", None)) is not None:

@@ -11,9 +11,10 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from ...agents.execution.running import refuse_wait_in_turn
+from ...jobs.blocking import blocks_worker
 from ...jobs.collab import NO_QUESTION, CollabJob
 from ...jobs.questions import QuestionReader
-from ...jobs.reading import connections_of, dialog_cursor, watch_of
+from ...jobs.reading import check_task, connections_of, dialog_cursor, watch_of
 from ...jobs.result import JobResult
 from ...memory.long_term import LongTermMemory
 from ...memory.rooms import DialogMemory
@@ -151,6 +152,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         self, *, after: str | None = None
     ) -> AsyncGenerator[Delta | Message, None]:
         job = self._blocking()
+        await self._check_task()
         if not job.is_live:
             for piece in await self._threads.run_call(lambda: list(job.stream(after=after))):
                 yield piece
@@ -170,9 +172,11 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         job = self._blocking()
         if job.is_live:
             refuse_wait_in_turn(self.id)
+            await self._check_task(allow_join=allow_join)
             try:
                 async with asyncio.timeout(timeout) as limit:
-                    async with aclosing(self._follow("events", after=END_ONLY, limit=limit)) as entries:
+                    updates = self._follow("events", after=END_ONLY, limit=limit, allow_join=True)
+                    async with aclosing(updates) as entries:
                         async for _ in entries:
                             pass
             except TimeoutError:
@@ -182,20 +186,30 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         )
 
     @document_as(CollabJob.wait_for_question)
-    async def wait_for_question(self, timeout: float | None = None) -> Pending | None:  # noqa: D102
+    async def wait_for_question(  # noqa: D102
+        self, timeout: float | None = None, *, allow_join: bool = False
+    ) -> Pending | None:
         try:
-            async with asyncio.timeout(timeout) as limit, aclosing(self._questions(limit)) as questions:
+            async with (
+                asyncio.timeout(timeout) as limit,
+                aclosing(self._questions(limit, allow_join=allow_join)) as questions,
+            ):
                 return await anext(questions, None)
         except TimeoutError:
             raise ResultTimeout(self.id, timeout_s=timeout or 0, missed=NO_QUESTION) from None
 
     @document_as(CollabJob.questions, "AsyncIterator[Pending]")
-    async def questions(self) -> AsyncGenerator[Pending, None]:  # noqa: D102 - documented as the verb
-        async with aclosing(self._questions()) as questions:
+    async def questions(  # noqa: D102 - documented as the verb
+        self, *, allow_join: bool = False
+    ) -> AsyncGenerator[Pending, None]:
+        await self._check_task(allow_join=allow_join)
+        async with aclosing(self._questions(allow_join=allow_join)) as questions:
             async for question in questions:
                 yield question
 
-    async def _questions(self, limit: asyncio.Timeout | None = None) -> AsyncGenerator[Pending, None]:
+    async def _questions(
+        self, limit: asyncio.Timeout | None = None, *, allow_join: bool
+    ) -> AsyncGenerator[Pending, None]:
         job = self._blocking()
         if not job.is_live:
             await self._threads.run_call(lambda: list(job.questions()))
@@ -204,7 +218,8 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         reader = await self._threads.run_call(QuestionReader, job, job.pending)
         while (question := await self._threads.run_call(reader.take)) is not None:
             yield question
-        async with aclosing(self._follow("journal", after=reader.cursor, limit=limit)) as entries:
+        updates = self._follow("journal", after=reader.cursor, limit=limit, allow_join=allow_join)
+        async with aclosing(updates) as entries:
             async for _, text in entries:
                 if not reader.is_news(text):
                     continue
@@ -212,12 +227,18 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
                     yield question
 
     async def _follow(
-        self, stream: Stream, *, after: str = "0", limit: asyncio.Timeout | None = None
+        self,
+        stream: Stream,
+        *,
+        after: str = "0",
+        limit: asyncio.Timeout | None = None,
+        allow_join: bool = False,
     ) -> AsyncGenerator[Entry, None]:
         """Read a stream of a live session until it has ended, without a thread.
 
         `limit`: the time limit that the caller has entered. Before Python 3.12 its cancellation can be lost.
         """
+        await self._check_task(allow_join=allow_join)
         look = self._waiting_check(limit)
         async with (
             self._reader() as reader,
@@ -225,6 +246,11 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         ):
             async for entry in entries:
                 yield entry
+
+    async def _check_task(self, *, allow_join: bool = False) -> None:
+        """Refuse a wait in the event loop of a Celery task, which holds a place of the worker's pool meanwhile."""
+        if not allow_join and blocks_worker():
+            await self._threads.run_call(check_task, self._blocking())
 
     @asynccontextmanager
     async def _reader(self) -> AsyncGenerator[HubReader, None]:

@@ -56,13 +56,15 @@ class SessionTask(Task):  # type: ignore[type-arg]
         task_id = task_id or uuid()
         if self.app.conf.task_always_eager:
             return super().apply_async(args, kwargs, task_id=task_id, **options)
-        if options.get("link"):
-            options["link"] = [with_id(one, self.app) for one in maybe_list(options["link"])]
+        for name in ("link", "link_error"):
+            if options.get(name):
+                options[name] = [with_id(one, self.app) for one in maybe_list(options[name])]
         queue = settings_for(self.app).queue
         if not is_installed(self.app):
             options.setdefault("queue", queue)
         options.setdefault("reply_to", self.app.thread_oid)  # for the backend `rpc://`
-        with steps_of(self.app).sending(task_id, args, kwargs, options):
+        with steps_of(self.app).sending(task_id, args, kwargs, options) as headers:
+            options["headers"] = {**(options.get("headers") or {}), **headers}
             return super().apply_async(args, kwargs, task_id=task_id, **options)
 
     def send_again(self, args: Any, kwargs: Any, options: dict[str, Any]) -> None:

@@ -1,7 +1,9 @@
 """Messages that follow a session run once, although a killed worker's successor sends them again.
 
 A message has a header that names this copy of it. The copy that a worker starts is recorded in Redis. While that run
-lasts, another copy waits; after it, other copies are dropped. If the run's worker is lost, another copy may start.
+lasts, another copy waits; after it, other copies are dropped. If the run's worker is lost, another copy may start,
+unless the result backend has the result of that run. What Celery sends after such a run has the same ids in each run, and
+such a header, too.
 """
 
 from __future__ import annotations
@@ -9,19 +11,21 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
-from celery import Celery, Signature, Task, signature
+from celery import Celery, Signature, Task, signature, states
 from celery._state import get_current_task
+from celery.backends.base import DisabledBackend
 from celery.exceptions import Ignore
 from celery.signals import before_task_publish, task_postrun
+from celery.utils.functional import maybe_list
 
 from ...models.errors import StateError
-from ...models.text.ids import new_id
+from ...models.text.ids import derived_id, new_id
 from ...state.once import OnceStore
 from .documents import STEP
 
@@ -47,19 +51,57 @@ def marked() -> Iterator[None]:
 
 @before_task_publish.connect
 def _mark(sender: Any = None, headers: Any = None, **_fields: Any) -> None:
-    """Mark what a step causes: Celery sends it while the task of the step is the current one."""
-    if not isinstance(headers, dict) or str(sender).startswith(_OWN):
+    """Mark what a step causes, and what follows a marked task: Celery sends it while that task is the current one."""
+    if not isinstance(headers, dict) or ONCE in headers or str(sender).startswith(_OWN):
         return
-    if _is_marking.get() or getattr(get_current_task(), "name", None) == STEP:
+    task: Any = get_current_task()
+    if _is_marking.get() or getattr(task, "name", None) == STEP or _follows(task, headers.get("id")):
         headers[ONCE] = new_id()
 
 
-def with_id(given: Any, app: Celery) -> Signature[Any]:
-    """Return a copy of the signature of a task with an id, which is the same in each message sent for it."""
+def _follows(task: Any, message_id: object) -> bool:
+    """Return whether Celery sends a message after a marked task: its retry, the next step, a link, a chord's body."""
+    request = None if task is None else task.request
+    if request is None or not request.get(ONCE):
+        return False
+    following = (request.callbacks, request.errbacks, request.chain, request.chord)
+    return message_id == request.id or message_id in tuple(_ids(following))
+
+
+def _ids(signatures: Any) -> Iterator[str]:
+    """Yield the ids of tasks from their signatures as JSON data, also those within canvases."""
+    if isinstance(signatures, Mapping):
+        if task_id := (signatures.get("options") or {}).get("task_id"):
+            yield task_id
+        inner = signatures.get("kwargs") or {}
+        yield from _ids([inner.get(name) for name in ("tasks", "header", "body")])
+    elif isinstance(signatures, list | tuple):
+        for one in signatures:
+            yield from _ids(one)
+
+
+def with_id(given: Any, app: Celery, task_id: str = "") -> Signature[Any]:
+    """Return a copy of the signature of a task with an id, which is the same in each message sent for it.
+
+    `task_id`: the id if the signature has none; '': a new one.
+    """
     task = signature(given, app=app).clone()
     if not task.subtask_type and "task_id" not in task.options:
-        task.set(task_id=new_id())
+        task.set(task_id=task_id or new_id())
     return task
+
+
+def _name_links(task: Task[..., Any]) -> None:
+    """Give the links of a marked task ids that are the same in each of its runs."""
+    request: Any = task.request
+    for name in ("callbacks", "errbacks"):
+        links = maybe_list(getattr(request, name)) or ()
+        named = [
+            with_id(link, task.app, derived_id(f"{name} {index} of {request.id}"))
+            for index, link in enumerate(links)
+        ]
+        if named:
+            setattr(request, name, named)
 
 
 class Runs:
@@ -77,6 +119,7 @@ class Runs:
 
         Raises:
             Ignore: Another copy of its message has run; or it runs, and this copy is sent again with a delay.
+            Exception: Another copy has failed with it, and its worker was lost then.
         """
         request: Any = task.request
         message, copy = _message_of(task), str(request.get(ONCE))
@@ -90,11 +133,13 @@ class Runs:
             later.apply_async(headers={ONCE: copy}, add_to_parent=False)
         if answer != "start":
             raise Ignore(f"another copy of this message: {answer}")
+        _name_links(task)
         with self._lock:
             self._copies[message] = copy
             if not self._has_thread:
                 self._has_thread = True
                 threading.Thread(target=self._renew, name="symposia-once", daemon=True).start()
+        _report_stored(task)
 
     def finish(self, task: Task[..., Any]) -> None:
         """Note the end of a run, if it was noted at its start."""
@@ -127,8 +172,46 @@ class Runs:
 
 
 def _message_of(task: Task[..., Any]) -> str:
-    """Return the id of a message; that of a retry differs."""
-    return f"{task.request.id}:{task.request.retries}"
+    """Return the id of a message; that of a retry differs, and that of a task that replaces another one."""
+    request: Any = task.request
+    nesting = request.get("replaced_task_nesting") or 0
+    return f"{request.id}:{request.retries}" + (f":{nesting}" if nesting else "")
+
+
+def _report_stored(task: Task[..., Any]) -> None:
+    """Repeat the end of a run whose worker was lost after it had stored the result.
+
+    A part of a chord runs again: it may not be counted yet.
+
+    Raises:
+        Ignore: The task has succeeded.
+        Exception: The task has failed with it; Celery sends the error links.
+    """
+    request: Any = task.request
+    backend: Any = task.backend
+    if request.chord or isinstance(backend, DisabledBackend) or not backend.persistent:
+        return
+    try:
+        stored = backend.get_task_meta(request.id)
+    except Exception as error:  # noqa: BLE001 - each backend has its own errors
+        log.warning("result of task %s cannot be read, it may be repeated: %s", request.id, error)
+        return
+    if stored["status"] == states.SUCCESS:
+        _send_following(task, stored["result"])
+        raise Ignore("another copy of this message: its result is stored")
+    if stored["status"] == states.FAILURE and isinstance(stored["result"], Exception):
+        raise stored["result"]
+
+
+def _send_following(task: Task[..., Any], result: object) -> None:
+    """Send what follows a task that has succeeded, as Celery does; the worker may have been lost with the messages."""
+    request: Any = task.request
+    origin = {"parent_id": request.id, "root_id": request.root_id or request.id}
+    for link in request.callbacks or ():
+        signature(link, app=task.app).apply_async((result,), **origin)
+    if request.chain:
+        following = signature(request.chain[-1], app=task.app)
+        following.apply_async((result,), chain=request.chain[:-1], **origin)
 
 
 def guard_tasks(app: Celery, find_runs: Callable[[], Runs]) -> None:

@@ -60,7 +60,8 @@ def read_on_end(given: Any) -> OnEnd:
     if len(text) > MAX_SIGNATURE_CHARS:
         rule = f"must be at most {MAX_SIGNATURE_CHARS} characters as JSON"
         raise InvalidInput(ON_END, given["task"], rule)
-    return OnEnd(signature=json.loads(text))
+    # Celery needs all of them.
+    return OnEnd(signature={"args": [], "kwargs": {}, "options": {}, **json.loads(text)})
 
 
 def split_url(url: str) -> SplitResult | None:

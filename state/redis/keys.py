@@ -42,7 +42,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:sessions` | sorted set | sessions, by opening time; before a session is opened, by the time it was listed |
 | `symposia:reviews` | sorted set | batch reviews, by start time |
 | `symposia:reviews:due` | sorted set | unfinished batch reviews, by the time of the next check by the sweep |
-| `symposia:once:<task>:<retries>` | string | copy of a message after a step that runs, or has run; TTL one lease, or one day |
+| `symposia:once:<task>:<retries>[:<replacements>]` | string | copy of a message after a step that runs, or has run; TTL one lease, or one day |
 | `symposia:steps` | sorted set | steps of Celery canvases that are not over, and ended sessions with `on_end`, by the time of the next check |
 | `symposia:deliveries` | sorted set | delivery queue: reports to deliver, by the time of the next attempt; capped |
 | `symposia:deliveries:failed` | list | newest deliveries that failed permanently; capped, TTL one week |

@@ -156,7 +156,7 @@ EXAMPLES = {
     WaitInTask(
         "s1"
     ): "session 's1' cannot be waited for in a Celery task, which would hold a place of the worker's pool; "
-    "use symposia.session as a step of a chain, or result(allow_join=True)",
+    "use symposia.session as a step of a chain, or give allow_join=True to a call that takes it",
     WaitInTurn(
         "s1"
     ): "session 's1' cannot be waited for in a turn of an agent, which would hold a thread of the "

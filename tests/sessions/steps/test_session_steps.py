@@ -231,6 +231,44 @@ def test_killed_worker_leaves_one_run_of_link(shop: Shop) -> None:
     check_runs(shop)
 
 
+@pytest.mark.parametrize("cause", ["step", "on_end"])
+@pytest.mark.parametrize(("moment", "runs"), [("next-sent", 2), ("next-stored", 1)])
+def test_task_after_step_is_lost_in_its_run(shop: Shop, cause: str, moment: str, runs: int) -> None:
+    """It runs again if its result is not stored. What follows it, such as a link, has one id and runs once."""
+    boundary = "before-finish" if cause == "step" else "after-message"
+    (shop.installation.folder / "kill-at").write_text(f"{boundary} {moment}")
+    shop.installation.lease_s = 2
+    worker = shop.start_worker(concurrency=2)  # what follows stays in the queue
+    say, report = {"ann": "say", "ben": "say"}, shop.s("report").set(link=shop.s("last", "link"))
+    if cause == "step":
+        result = chain(shop.step(say), report, shop.s("last", "end")).apply_async()
+        reported = result.parent
+    else:
+        job = shop.installation.submit("round_robin", say, stop={"max_rounds": 1}, on_end=report)
+        result = reported = shop.app.AsyncResult(end_message_id(job.id))
+    until(lambda: worker.process.poll() is not None, what="the worker is killed")
+    shop.start_worker()
+    assert get(result)["turns"] == 2
+    until(lambda: not _steps(shop), what="nothing is left to send")
+    kinds = ["report", "link", "end"] if cause == "step" else ["report", "link"]
+    until(lambda: {line.split()[0] for line in shop.ran()} == set(kinds), what="all have run")
+    get(shop.s("prepare", "room").apply_async())  # behind a copy that was sent
+    assert sorted(line.split()[0] for line in shop.ran()) == sorted(kinds + ["report"] * (runs - 1))
+    assert {line.split()[1] for line in shop.ran() if line.startswith("report")} == {reported.id}
+
+
+def test_failed_task_after_step_is_not_repeated(shop: Shop) -> None:
+    (shop.installation.folder / "kill-at").write_text("before-finish next-stored")
+    shop.installation.lease_s = 2
+    worker = shop.start_worker()
+    result = chain(shop.step({"ann": "say", "ben": "say"}), shop.s("breaks")).apply_async()
+    until(lambda: worker.process.poll() is not None, what="the worker is killed")
+    shop.start_worker()
+    with pytest.raises(ValueError, match="broken"):
+        get(result)
+    check_runs(shop)
+
+
 def check_runs(shop: Shop, most: int = 1) -> None:
     until(lambda: not _steps(shop), what="nothing is left to send")
     get(shop.s("prepare", "room").apply_async())  # behind a copy that was sent
@@ -258,16 +296,29 @@ def test_on_end_sends_signature(shop: Shop, boundary: str) -> None:
     check_runs(shop, 2 if boundary == "after-message" else 1)
 
 
+#: Calls that wait, and what they return if they may.
+WAITS = {"result": "max_rounds", "questions": "0 questions", "wait_for_question": "None"}
+WAITS |= {"async result": "max_rounds", "async questions": "0 items", "async wait_for_question": "None"}
+#: Calls that wait, and have no option `allow_join`.
+FOLLOWS = ["async messages", "async events", "async stream", "async live"]
+
+
 def test_waiting_in_task_is_refused(shop: Shop) -> None:
-    shop.start_worker()
+    shop.start_worker(concurrency=8)
     job = shop.installation.submit(
         "round_robin", {"ann": "gated", "ben": "say"}, parameters={"gate": str(shop.gate)}
     )
-    assert "symposia.session" in get(shop.s("waits", job.id, False).apply_async())
-    allowed = shop.s("waits", job.id, True).apply_async()
+
+    def wait(how: str, *, allowed: bool = False) -> Any:
+        return shop.s("waits", job.id, how, allowed).apply_async()
+
+    for how in [*WAITS, *FOLLOWS]:
+        assert "symposia.session" in get(wait(how)), how
+    allowed = {how: wait(how, allowed=True) for how in WAITS}
     shop.gate.touch()
-    assert get(allowed) == job.result().reason
-    assert get(shop.s("waits", job.id, False).apply_async()) == job.result().reason
+    assert {how: get(result) for how, result in allowed.items()} == WAITS
+    for how in [*WAITS, *FOLLOWS]:
+        assert "refused" not in get(wait(how)), how
 
 
 def test_eager_step_runs_in_process(shop: Shop) -> None:

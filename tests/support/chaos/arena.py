@@ -12,12 +12,14 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
+from celery import signature
 from redis.exceptions import RedisError
 
 from chaos.audit.archived import FILE, differences
 from chaos.audit.auditor import audit
 from chaos.audit.evidence import DUE, Evidence, calls_by_session
 from chaos.audit.families import audit_family
+from chaos.audit.outcomes import NOTED, audit_step, count_runs
 from chaos.machinery.courier import DELIVERED, Courier
 from chaos.machinery.crew import Crew, Member
 from chaos.machinery.server import Valkey
@@ -36,6 +38,7 @@ from symposia.client.building.app import create_app
 from symposia.client.steps.documents import STEP
 from symposia.config.settings import load_settings
 from symposia.models.errors import IllegalTransition, StateError, UnknownAgent
+from symposia.models.sessions.on_end import ON_END
 from symposia.state.redis.keys import session_key
 from symposia.tasks.runtime.graph import broker_error
 
@@ -192,7 +195,7 @@ class Arena:
             app.finalize()
             step = app.tasks[STEP].s(play.collab(), agents=play.agents, **how)
             with suppress(broker_error()):
-                step.apply_async(task_id=play.task)
+                step.apply_async(task_id=play.task, link=signature(NOTED, app=app))
         if not self.server.client.exists(session_key(play.id, "step")):
             raise StateError("the step is not stored")
 
@@ -332,7 +335,12 @@ class Arena:
                 outcome.findings += audit_family(
                     play.script, outcome.evidence, is_cut=is_cut and is_cancelled
                 )
+                if play.task is not None or ON_END in play.how:
+                    outcome.outcomes += 1
+                    wrong = audit_step(self.server.client, play.task, outcome.evidence[play.id])
+                    outcome.findings += [] if wrong is None else [wrong]
         self.log.unlink(missing_ok=True)
+        outcome.runs = count_runs(self.folder)
 
     def _judge_one(self, play: Play, outcome: Round, *, is_cut: bool) -> None:
         evidence, below = outcome.evidence[play.id], [it.id for it in play.family()][1:]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 from uuid import UUID
 
+from chaos.audit.outcomes import NOTED
 from chaos.script import Script
 from symposia.client.steps.service import session_id_of
 from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.on_end import ON_END
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.models.sessions.subsessions import ParentRef
 
@@ -96,6 +98,12 @@ def stepped(random: Random) -> Play:
     task = _id(random)
     script = Script(session_id_of(task), "round_robin", reason="max_turns", groups=(("ann",), ("bob",)))
     return Play(script, dict.fromkeys(("ann", "bob"), "say"), how={"stop": MaxTurns(2)}, task=task)
+
+
+def ending(random: Random) -> Play:
+    """A session whose end sends a Celery signature."""
+    script = Script(_id(random), "round_robin", reason="max_turns", groups=(("ann",),))
+    return Play(script, {"ann": "say"}, how={"stop": MaxTurns(1), ON_END: {"task": NOTED}})
 
 
 def pair(random: Random) -> Play:
@@ -252,7 +260,7 @@ def _team(session: str, names: tuple[str, str], below: Play | None) -> Play:
 
 
 #: The five modes; broadcast and swarm in both their forms, a session with a person, one with a required output,
-#: one with sub-sessions, and a step of a canvas.
+#: one with sub-sessions, a step of a canvas, and one with `on_end`.
 MODES: tuple[Callable[[Random], Play], ...] = (
     round_robin,
     pair,
@@ -265,11 +273,21 @@ MODES: tuple[Callable[[Random], Play], ...] = (
     typed,
     nested,
     stepped,
+    ending,
 )
 
 
-def plays(random: Random, count: int) -> list[Play]:
-    """Return sessions of all modes in turn. After the first of each mode, one in twenty has a misbehaving agent."""
+#: The plays by their names.
+NAMED = {mode.__name__: mode for mode in MODES}
+
+
+def plays(random: Random, count: int, names: Sequence[str] = ()) -> list[Play]:
+    """Return sessions of all modes in turn. After the first of each mode, one in twenty has a misbehaving agent.
+
+    `names`: only plays of these names.
+    """
+    if names:
+        return [NAMED[names[i % len(names)]](random) for i in range(count)]
     return [_choose(random, i)(random) for i in range(count)]
 
 

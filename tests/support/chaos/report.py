@@ -19,6 +19,7 @@ KINDS = {
     "budget": "sums that do not add up",
     "record": "gaps in the record",
     "end": "wrong endings",
+    "outcome": "steps of canvases without one outcome",
     "archive": "archives that differ",
     "queue": "queues longer than 1.2 messages a session",
     "slow": "recoveries slower than promised",
@@ -38,6 +39,10 @@ class Tally:
     takeovers: int = 0
     restarts: int = 0
     longest_silence_ms: int = 0
+    #: Steps of canvases, and sessions with `on_end`, that have ended; tasks after them that ran, and those that ran twice.
+    outcomes: int = 0
+    followed: int = 0
+    repeated: int = 0
     #: For each round in which sessions waited, the most messages in the queue for each of them.
     queued: list[float] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
@@ -56,6 +61,9 @@ class Tally:
         self.turns += outcome.turns
         self.refused += outcome.refused
         self.takeovers += outcome.takeovers
+        self.outcomes += outcome.outcomes
+        self.followed += len(outcome.runs)
+        self.repeated += sum(count > 1 for count in outcome.runs.values())
         self.longest_silence_ms = max(self.longest_silence_ms, outcome.longest_silence_ms)
         if outcome.queued is not None:
             self.queued.append(outcome.queued)
@@ -81,6 +89,9 @@ class Tally:
             *((says, f"{self.findings[kind]:,}") for kind, says in KINDS.items()),
             ("late writes refused", f"{self.refused:,}"),
             ("turns taken over", f"{self.takeovers:,}"),
+            ("steps of canvases, and sessions with `on_end`", f"{self.outcomes:,}"),
+            ("tasks after them", f"{self.followed:,}"),
+            ("of these, lost in their run and repeated", f"{self.repeated:,}"),
             ("workers started again", f"{self.restarts:,}"),
             ("longest silence of a session", f"{self.longest_silence_ms / 1000:.1f} s"),
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -28,6 +29,10 @@ class Round:
     refused: int = 0
     #: Turns begun again after the lease of whoever spoke them had run out.
     takeovers: int = 0
+    #: Steps of canvases, and sessions with `on_end`, that have ended.
+    outcomes: int = 0
+    #: Runs of the tasks after them, by their ids.
+    runs: Counter[str] = field(default_factory=Counter)
     longest_silence_ms: int = 0
     findings: list[Finding] = field(default_factory=list)
     evidence: dict[str, Evidence] = field(default_factory=dict)

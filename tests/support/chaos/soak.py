@@ -27,7 +27,7 @@ from chaos.arena import Arena, Broker
 from chaos.audit.evidence import Evidence
 from chaos.faults.catalogue import FAULTS, faults_for
 from chaos.machinery.skew import AHEAD
-from chaos.plays import plays, waiting_plays
+from chaos.plays import NAMED, plays, waiting_plays
 from chaos.recovery import percentile, recover, recovery_arena
 from chaos.report import Tally
 from chaos.rounds import Pace, Round
@@ -66,6 +66,8 @@ class Storm:
     sessions: int | None
     #: They wait in every round.
     all_wait: bool
+    #: Names of the only plays; none: all of them, and rounds of sessions that wait.
+    plays: Sequence[str]
     #: Brokers of the arenas, in turn: None is Redis.
     brokers: Sequence[Rabbit | None]
 
@@ -87,7 +89,8 @@ def main() -> int:
         names = options.fault or list(FAULTS)
         with _brokers(options.broker) as brokers:
             until_s = began + options.minutes * 60
-            _run(Storm(until_s, names, options.sessions, options.waiting, brokers), folder, tally)
+            storm = Storm(until_s, names, options.sessions, options.waiting, options.play or (), brokers)
+            _run(storm, folder, tally)
     except KeyboardInterrupt:
         say("interrupted")
     tally.seconds = time.monotonic() - began
@@ -119,6 +122,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--waiting", action="store_true", help="sessions wait behind busy slots in every round"
     )
+    parser.add_argument("--play", action="append", choices=NAMED, help="only these; may be repeated")
     parser.add_argument("--into", type=Path, help="a page whose place for the soak's table is filled")
     parser.add_argument("--broker", choices=("redis", "amqp"), help="of every arena; default: both, in turn")
     parser.add_argument("--fault", action="append", choices=FAULTS, help="only these; may be repeated")
@@ -187,7 +191,9 @@ def _rounds(storm: Storm, arena: Arena, tally: Tally) -> None:
     _start(arena, tally)
     try:
         for number in range(ROUNDS_AN_ARENA):
-            outcome = _one_round(storm, arena, tally, is_waiting=storm.all_wait or number == 1)
+            outcome = _one_round(
+                storm, arena, tally, is_waiting=storm.all_wait or (number == 1 and not storm.plays)
+            )
             if outcome.findings or time.monotonic() > storm.until_s:
                 break
         for finding in arena.archived(timeout_s=ARCHIVED_S):
@@ -225,7 +231,7 @@ def _one_round(storm: Storm, arena: Arena, tally: Tally, *, is_waiting: bool) ->
     if is_waiting:
         outcome = run_waiting(arena, waiting_plays(random, storm.sessions or WAITING), faults, seed=seed)
     else:
-        sessions = plays(random, storm.sessions or SESSIONS)
+        sessions = plays(random, storm.sessions or SESSIONS, storm.plays)
         outcome = arena.run(sessions, faults, seed=seed, think_ms=THINK_MS)
     outcome.findings += arena.archived()
     outcome.findings += arena.archived()

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 
 from chaos.arena import Fault
 from chaos.faults import people, rabbit, redis, workers
+from chaos.worker.orders import STEP, STEP_BOUNDARIES
 from symposia.tasks.runtime.runtime import Boundary
 
 FAULTS: dict[str, Fault] = {
     **{f"worker killed, {boundary}": workers.kill_at(boundary) for boundary in Boundary},
+    **{f"worker killed, {STEP}{name}": workers.kill_at(STEP + name) for name in STEP_BOUNDARIES},
     **{f"worker frozen beyond its lease, {boundary}": workers.freeze_at(boundary) for boundary in Boundary},
     "late writer while another speaks": workers.late_writer,
     "worker killed anywhere": workers.kill_one,

@@ -16,8 +16,8 @@ from processes.gone import stands_still
 from symposia.tasks.runtime.runtime import Boundary
 
 
-def kill_at(boundary: Boundary) -> Fault:
-    """SIGKILL of the process whose turn gets to the boundary next: a whole worker, or a child of a pool."""
+def kill_at(boundary: str) -> Fault:
+    """SIGKILL of the process whose turn, or step, gets to the boundary next: a whole worker, or a child of a pool."""
 
     def fault(arena: Arena, _random: Random) -> bool:
         return arena.carried_out(arena.orders.give(boundary, Act.DIE)) is not None

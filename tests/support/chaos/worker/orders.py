@@ -19,6 +19,17 @@ from pathlib import Path
 from live import until
 from symposia.tasks.runtime.runtime import Boundary
 
+#: Boundaries of steps of canvases, as `Steps` names them; their folders begin with `STEP`.
+STEP_BOUNDARIES = (
+    "before-submit",
+    "after-submit",
+    "before-message",
+    "after-message",
+    "before-return",
+    "before-finish",
+)
+STEP = "step "
+_FOLDERS = (*Boundary, *(STEP + name for name in STEP_BOUNDARIES))
 #: An order for any turn.
 ANY = "any"
 #: The file that names the sessions whose turns carry out orders.
@@ -76,7 +87,7 @@ class Orders:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._numbers = count(1)
-        for boundary in Boundary:
+        for boundary in _FOLDERS:
             (folder / boundary).mkdir(parents=True, exist_ok=True)
         self.only_for(())
 
@@ -86,7 +97,7 @@ class Orders:
         written.write_text("\n".join(sessions))
         written.rename(self._folder / SESSIONS)
 
-    def give(self, boundary: Boundary, act: Act, *, to: Taken | None = None) -> Order:
+    def give(self, boundary: str, act: Act, *, to: Taken | None = None) -> Order:
         """Order the next turn at the boundary to do it; with `to`, only the same turn as that one."""
         turn = f"{to.session} {to.number}" if to else ANY
         file = self._folder / boundary / f"{next(self._numbers)}.{act}.{turn}.open"
@@ -95,7 +106,7 @@ class Orders:
 
     def withdraw(self) -> None:
         """Withdraw orders that are not carried out, and release all waiting turns."""
-        for boundary in Boundary:
+        for boundary in _FOLDERS:
             for file in (self._folder / boundary).iterdir():
                 file.unlink(missing_ok=True)
 
@@ -105,7 +116,13 @@ class Obedience:
 
     def __init__(self, folder: Path) -> None:
         self._sessions = folder / SESSIONS
-        self._folders = {boundary: folder / boundary for boundary in Boundary}
+        self._folders = {boundary: folder / boundary for boundary in _FOLDERS}
+
+    def at_step(self, name: str) -> None:
+        """Carry out the orders for a boundary of any step."""
+        for file in self._folders[STEP + name].iterdir():
+            if file.suffix == ".open":
+                self._take(file, Act(file.name.split(".")[1]), "-", 0)
 
     def __call__(self, boundary: Boundary, session: str, number: int) -> None:
         for file in self._folders[boundary].iterdir():
