@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ...models.errors import StateError, TurnFailed
 from ...models.protocol.collab import CollabMode
 from ...models.sessions.agent_queues import format_need
+from ...models.sessions.priority import COMMON_SHARE, QueueShare, priority_queue
 from ...models.text.ids import new_id
 from ...models.turns.waiting import Awaits
 from ...state.sessions.index import SENT_MS
@@ -83,8 +84,8 @@ class TurnCall:
     #: Queue of the participant; empty: that of the agent.
     queue: str = ""
 
-    #: Tenant of the session, which the message does not contain; None: none, or not known.
-    tenant: str | None = None
+    #: Tenant and priority of the session, which the message does not contain.
+    share: QueueShare = COMMON_SHARE
 
     @property
     def need(self) -> str:
@@ -183,12 +184,15 @@ class TaskGraph:
         for queue, messages in sent.items():
             self._send(messages, queue=queue)
 
-    def _lane(self, tenant: str | None, session: str) -> str | None:
-        """Return the lane of a tenant's session; None: the common queue."""
-        if tenant is None or self.routes is None or not (lanes := self.routes.count_lanes()):
-            return None
-        lane = pick_lane(tenant, lanes, session=session, weight=self._weights.get(tenant, 1))
-        return lane_queue(queue_name(self._app), lane)
+    def _lane(self, share: QueueShare, session: str) -> str:
+        """Return the queue of a session that is not the common one; '': it is, or not every worker consumes lanes."""
+        if share == COMMON_SHARE or self.routes is None or not (lanes := self.routes.count_lanes()):
+            return ""
+        queue, tenant = queue_name(self._app), share.tenant
+        if tenant is not None:
+            weight = self._weights.get(tenant, 1)
+            queue = lane_queue(queue, pick_lane(tenant, lanes, session=session, weight=weight))
+        return priority_queue(queue, share.priority)
 
     def _route(self, need: str) -> str:
         """Return the queue of a worker that can run a turn with that need; '': the queue of all workers."""
@@ -208,7 +212,7 @@ class TaskGraph:
         from ...patches.kept_tasks import KeptTask
 
         own = {"id": new_id(), "root_id": call.session, "kwargsrepr": str(call)}
-        if (lane := self._lane(call.tenant, call.session)) is not None:
+        if lane := self._lane(call.share, call.session):
             own[_LANE] = lane
         return KeptTask(TURN, call.kwargs(), own | headers, is_short=self._is_fast(call.agent))
 
@@ -251,15 +255,18 @@ class TaskGraph:
                 )
 
     def send_advance(
-        self, session_id: str, *, sent_ms: int, first: bool = False, tenant: str | None = None
+        self,
+        session_id: str,
+        *,
+        sent_ms: int,
+        first: bool = False,
+        share: QueueShare = COMMON_SHARE,
     ) -> None:
         """Send the Celery task that plans the next step.
 
         The first one of a session has the session's id as its task id: it is the root of the graph.
         """
-        self._send_advance(
-            session_id, sent_ms=sent_ms, first=first, queue=self._lane(tenant, session_id) or ""
-        )
+        self._send_advance(session_id, sent_ms=sent_ms, first=first, queue=self._lane(share, session_id))
 
     def hand_on_advance(self, session_id: str, *, queue: str, sent_ms: int) -> None:
         """Send that Celery task, which this worker cannot run, to the queue of workers that can."""

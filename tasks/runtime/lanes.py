@@ -2,7 +2,7 @@
 
 A worker takes messages from the common queue and all lanes in rotation. The messages of a tenant are in one lane, so
 every tenant gets the same share of a busy installation, unless two tenants have the same lane. Sessions without a tenant
-stay in the common queue.
+stay in the common queue. The common queue and each lane have two more queues, for high and low priority.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
+
+from ...models.sessions.priority import Priority, priority_queue
 
 #: Number of lanes that a worker consumes. All workers of an installation must consume as many.
 LANES: Final = 16
@@ -22,8 +24,14 @@ def lane_queue(queue: str, lane: int) -> str:
 
 @lru_cache(maxsize=8)
 def lane_queues(queue: str, lanes: int = LANES) -> tuple[str, ...]:
-    """Return the names of the lanes of the common queue `queue`, without the common queue."""
-    return tuple(lane_queue(queue, lane) for lane in range(lanes))
+    """Return the queues of all priorities of the common queue `queue` and its lanes, without the common queue itself."""
+    names = (queue, *(lane_queue(queue, lane) for lane in range(lanes)))
+    return tuple(
+        priority_queue(name, priority)
+        for name in names
+        for priority in Priority
+        if priority_queue(name, priority) != queue
+    )
 
 
 def pick_lane(tenant: str, lanes: int, *, session: str = "", weight: int = 1) -> int:
