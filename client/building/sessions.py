@@ -30,6 +30,7 @@ from ...state.presence import WorkerPresence, all_agents
 from ...state.redis.readers import Unreadable, read_record
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.store import SessionStore
+from ...state.tenant_lanes import TenantLanes
 from ...state.worker_routes import WorkerRoutes, WorkerWatch, warn_of_ignored_priority
 from ...tasks.runtime.graph import TaskGraph
 from ...workspace.placement import TaskPlacement
@@ -113,7 +114,10 @@ class Sessions:
         self.workers = WorkerPresence(redis)
         store, index = SessionStore(redis), SessionIndex(redis)
         graph = graph or TaskGraph(
-            find_app, routes=WorkerRoutes(self.workers), weights=settings.tenant_weights
+            find_app,
+            routes=WorkerRoutes(self.workers),
+            weights=settings.tenant_weights,
+            tenant_lanes=TenantLanes(redis),
         )
         # Without a reference to this object, as above.
         self._find_opener = cache(partial(session_opener, settings, store, index, graph, placing))

@@ -23,8 +23,9 @@ from ...models.turns.waiting import Awaits
 from ...state.sessions.index import SENT_MS
 from ...state.sessions.records import SessionState
 from ...state.sessions.turn_records import TaskInfo, TurnRecord
+from ...state.tenant_lanes import TenantLanes
 from ...state.worker_routes import WorkerRoutes
-from .lanes import lane_queue, pick_lane
+from .lanes import lane_queue, preferred_lane, spread_lane
 from .queues import TURN, queue_name, turn_route
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ class TaskGraph:
     `find_app`: returns the Celery app, and is called when a message is sent for the first time.
     `can_run`: returns whether this process can run a turn with that need; None: it runs no turns.
     `routes`: queues of other workers, for turns of agents that this process cannot run; None: there are no others.
+    `weights`, `tenant_lanes`: numbers of lanes of tenants, default 1, and their lanes; None: as their names say.
     `is_fast`: returns whether the agent of that name probably answers at once.
     `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/index.py`.
     """
@@ -136,12 +138,14 @@ class TaskGraph:
         routes: WorkerRoutes | None = None,
         is_fast: Callable[[str], bool] = lambda _agent: False,
         weights: Mapping[str, int] = MappingProxyType({}),
+        tenant_lanes: TenantLanes | None = None,
     ) -> None:
         self._find_app = find_app
         self._can_run = can_run
         self.routes = routes
         self._is_fast = is_fast
         self._weights = weights
+        self._tenant_lanes = tenant_lanes
         #: True if sending failed, and the broker has not been reached since.
         self._is_broker_down = False
 
@@ -190,8 +194,10 @@ class TaskGraph:
             return ""
         queue, tenant = queue_name(self._app), share.tenant
         if tenant is not None:
-            weight = self._weights.get(tenant, 1)
-            queue = lane_queue(queue, pick_lane(tenant, lanes, session=session, weight=weight))
+            weight, first = self._weights.get(tenant, 1), preferred_lane(tenant, lanes)
+            if self._tenant_lanes is not None:
+                first = self._tenant_lanes.find(tenant, preferred=first, lanes=lanes, weight=weight)
+            queue = lane_queue(queue, spread_lane(first, lanes, session=session, weight=weight))
         return priority_queue(queue, share.priority)
 
     def _route(self, need: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from live import REGISTRY, result_of, until
@@ -9,10 +11,14 @@ from symposia.config.celery import QUEUE
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.patches.kept_tasks import SLICE_S
 from symposia.patches.queue_rotation import PERIOD
-from symposia.tasks.runtime.lanes import LANES, lane_queue, pick_lane
+from symposia.tasks.runtime.lanes import LANES, lane_queue, preferred_lane
 
 FLOOD = 60
 TURNS = 3
+#: A tenant that would have the lane of the tenant `a` if both were not active.
+NEIGHBOUR = next(
+    name for name in map(str, count()) if preferred_lane(name, LANES) == preferred_lane("a", LANES)
+)
 
 
 def submit(installation, agent: str = "slow", **options):
@@ -28,11 +34,12 @@ def begun(job) -> int:
     [
         # One turn of the flood runs before each message, and one may run while this test reads the answer.
         ({"tenant": "a"}, {"tenant": "b"}, 2),
+        ({"tenant": "a"}, {"tenant": NEIGHBOUR}, 2),
         ({"tenant": "a"}, {"tenant": "a", "priority": "high"}, 2),
         ({}, {"priority": "high"}, 2),
         ({"tenant": "a", "priority": "high"}, {"tenant": "a", "priority": "low"}, PERIOD),
     ],
-    ids=["tenant", "high", "high-without-tenant", "low"],
+    ids=["tenant", "same-preferred-lane", "high", "high-without-tenant", "low"],
 )
 def test_turns_of_a_small_session_alternate_with_those_of_a_flood(installation, flood, small, most):
     slow = f'\n[agents.slow]\nkind = "scripted"\nreplies = [{{ say = "ok", delay_s = {1.5 * SLICE_S} }}]\n'
@@ -56,7 +63,7 @@ def test_lost_message_in_a_lane_is_sent_again(installation):
     until(log.exists, what="the worker is busy")
     small = submit(installation, "say", tenant="b")
     redis = installation.client._installation.sessions.workers._client
-    assert redis.delete(lane_queue(QUEUE, pick_lane("b", LANES))) == 1
+    assert redis.delete(lane_queue(QUEUE, preferred_lane("b", LANES))) == 1
     gate.touch()
     assert result_of(busy).ok
     assert result_of(small, timeout_s=60).turns == TURNS

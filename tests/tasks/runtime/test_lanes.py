@@ -14,24 +14,24 @@ from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.index import QueueProgress
 from symposia.state.worker_routes import WorkerRoutes
-from symposia.tasks.runtime.lanes import LANES, lane_queues, pick_lane
+from symposia.tasks.runtime.lanes import LANES, lane_queues, preferred_lane, spread_lane
 
 
 @given(st.text(), st.integers(1, 64))
-def test_tenant_has_one_lane(tenant: str, lanes: int):
-    assert 0 <= pick_lane(tenant, lanes) < lanes
-    assert pick_lane(tenant, lanes) == pick_lane(tenant, lanes)
+def test_tenant_prefers_one_lane(tenant: str, lanes: int):
+    assert 0 <= preferred_lane(tenant, lanes) < lanes
+    assert preferred_lane(tenant, lanes) == preferred_lane(tenant, lanes)
 
 
 @given(st.text(), st.integers(1, 64), st.integers(1, 16))
 def test_weighted_tenant_has_as_many_lanes(tenant: str, lanes: int, weight: int):
-    picked = {pick_lane(tenant, lanes, session=str(it), weight=weight) for it in range(400)}
-    first = pick_lane(tenant, lanes)
+    first = preferred_lane(tenant, lanes)
+    picked = {spread_lane(first, lanes, session=str(it), weight=weight) for it in range(400)}
     assert picked == {(first + number) % lanes for number in range(min(weight, lanes))}
 
 
 def test_lane_of_a_tenant_is_that_of_every_release():
-    assert [pick_lane(tenant, LANES) for tenant in ("a", "b", "shop")] == [15, 5, 6]
+    assert [preferred_lane(tenant, LANES) for tenant in ("a", "b", "shop")] == [15, 5, 6]
     own = [f"q.{name}-priority" for name in ("high", "low")]
     assert lane_queues("q", 1) == (*own, "q.lane.0.high-priority", "q.lane.0", "q.lane.0.low-priority")
     assert len(lane_queues("q")) == 3 * (1 + LANES) - 1
