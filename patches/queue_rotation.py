@@ -75,13 +75,14 @@ class QueueRotation(round_robin_cycle):  # type: ignore[type-arg]  # not subscri
         self.empty: Sequence[str] = ()
         #: Lanes in the order of the rotation, by name of the queue of normal priority.
         self._lanes: dict[str, LaneOrder] = {}
-        self.update(self.items)
+        self.update(it or [])
 
-    def update(self, it: Iterable[str]) -> None:  # type: ignore[override]  # kombu gives a set
+    def update(self, it: Iterable[str]) -> None:
         """Set the queues."""
-        super().update(list(it))
+        names = list(it)
+        super().update(names)
         lanes: dict[str, list[str]] = {}
-        for name in self.items:
+        for name in names:
             lanes.setdefault(split_priority(name)[0], []).append(name)
         self._lanes = {name: LaneOrder(queues) for name, queues in lanes.items()}
 

@@ -53,7 +53,7 @@ class TenantLanes:
         asked_s, lane = self._cache.get(tenant, (-_CACHE_S, preferred))
         if now_s < asked_s + _CACHE_S and lane < lanes:
             return lane
-        args = {
+        args: dict[str, str | int] = {
             "tenant": tenant,
             "preferred": preferred,
             "weight": weight,
