@@ -54,6 +54,8 @@ class SessionMethods(BaseClient):
             policies: Failure policies of single participants, by id.
             limits: Limits of one turn, such as `{"turn_tokens": 2_000, "turn_usd": 0.05}`.
             tenant: The tenant that pays. The settings of the workers limit what a tenant may spend per day.
+            priority: `high`, `normal` or `low`: which turns of the tenant's sessions workers take first (docs/limits.md). A
+                broker without lanes ignores it. None: `normal`.
             messages: The first messages of the dialog. A text is a message of the user.
             parameters: Data that every agent gets.
             thread_id: Id of a group of dialogs.

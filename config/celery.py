@@ -107,6 +107,9 @@ _REDIS_TRANSPORT = {
     "ack_emulation": False,
     # Take messages from the common queue and its lanes in rotation.
     "queue_order_strategy": QUEUE_ORDER,
+    # One list for each queue, because no message of ours has a priority of Celery: a worker names all lists of its
+    # queues for each message, by default four of each queue.
+    "priority_steps": [0],
     # Timeout of a command in seconds.
     "socket_timeout": 5,
     # That timeout does not apply to the pending pop in the event loop. At this interval (seconds) the worker

@@ -17,7 +17,7 @@ from ..models.sessions.submission import Submission
 from ..models.text.ids import derived_id, is_uuid4, new_id
 from ..models.turns.waiting import Pending
 from ..state.presence import all_agents
-from ..state.worker_routes import warn_of_unserved
+from ..state.worker_routes import warn_of_ignored_priority, warn_of_unserved
 from ..tasks.views.session_views import SessionFacts
 from .blocking import blocks_worker, check_blocking_wait
 from .reading import Connections, ReadableJob, check_task, read_live_facts
@@ -130,7 +130,7 @@ class CollabJob(ReadableJob):
         to.index.set_due_by(self.id, state.now_ms)
         to.index.archive_soon(self.id)
         with ignore_broker_outage(self.id):
-            to.graph.send_advance(self.id, first=True, sent_ms=state.now_ms, tenant=self._facts.spec.tenant)
+            to.graph.send_advance(self.id, first=True, sent_ms=state.now_ms, share=self._facts.spec.share)
 
     def suspend(self, *, by: str = "user") -> None:
         """Pause the session, with its sub-sessions. A turn that is running is held, and written at the resumption.
@@ -418,6 +418,7 @@ def submit_session(to: Connections, submission: Submission) -> CollabJob:
     if submission.draft:
         return job
     to.watch_workers(f"session {job.id}").record_check(bool(workers))
+    warn_of_ignored_priority(workers, [job.spec.priority], what=f"session {job.id}")
     bindings = job.spec.agents.values()
     warn_of_unserved(
         workers, [(bound.agent, bound.queue or "") for bound in bindings], what=f"session {job.id}"

@@ -18,6 +18,7 @@ from redis.exceptions import RedisError
 
 from ..models.errors import RedisUnavailable, SymposiaError
 from ..models.sessions.agent_queues import ServedQueues, broker_queue, format_need, parse_need
+from ..models.sessions.priority import Priority
 from .presence import (
     WorkerEntry,
     WorkerPresence,
@@ -146,6 +147,22 @@ def warn_of_unserved(
     """Log a warning if no live worker serves a queue that a session needs; without any worker there is another one."""
     if workers and (needs := find_unserved(workers, bindings)):
         log.warning("%s, %s will wait: start a worker of the queue", describe_awaited(needs), what)
+
+
+def warn_of_ignored_priority(
+    workers: Sequence[WorkerEntry], priorities: Iterable[Priority], *, what: str
+) -> None:
+    """Log a warning if sessions have a priority and a live worker consumes no lanes."""
+    given = sorted({*priorities} - {Priority.NORMAL})
+    without = [worker.name for worker in workers if not worker.route.lanes]
+    if given and without:
+        log.warning(
+            "%s: priority %s has no effect, because worker %s consumes no lanes: its broker is not Redis, its app orders "
+            "the queues itself, or it is of an earlier release",
+            what,
+            " and ".join(given),
+            without[0],
+        )
 
 
 #: Milliseconds between two checks of a session that waits for an agent.

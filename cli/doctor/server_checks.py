@@ -202,7 +202,8 @@ def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) ->
 
 def ready_messages(broker: Connection, queue: str) -> int:
     """Return the number of messages in the queue and its lanes that no worker has taken yet; 0 without a queue."""
-    return sum(_ready_in(broker, name) for name in (queue, *lane_queues(queue)))
+    lanes = lane_queues(queue) if broker.transport.driver_type == "redis" else ()
+    return sum(_ready_in(broker, name) for name in (queue, *lanes))
 
 
 def _ready_in(broker: Connection, queue: str) -> int:

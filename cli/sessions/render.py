@@ -15,6 +15,7 @@ from ...jobs.reading import facts_of
 from ...jobs.result import Item, ItemState, JobResult, items_of
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.protocol.dialog import Message
+from ...models.sessions.priority import Priority
 from ...models.sessions.spec import SessionSpec
 from ...models.text.ids import moment_from_ms
 from ...models.text.json_text import dump_json
@@ -206,6 +207,7 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "usage": state.usage.to_json_data(),
         "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
         "output": output_of(state, dialog.messages),
+        "priority": job.spec.priority.value,
         "history": None if (past := job.spec.history) is None else past.model_dump(mode="json"),
         "items": [item.to_json_data() for item in items],
         "approvers": list(job.spec.approvers),
@@ -218,6 +220,8 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
 
 
 def _origin(spec: SessionSpec) -> Iterator[Text]:
+    if spec.priority is not Priority.NORMAL:
+        yield Text(f"priority: {spec.priority}")
     if spec.thread_id is not None:
         yield Text(f"thread: {spec.thread_id}")
     if (history := spec.history) is not None:

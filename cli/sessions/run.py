@@ -9,7 +9,7 @@ import typer
 
 from ..common.options import Approvers, AsJson, Attach, Observers, SessionId, Verbose, find_job, read_text
 from ..common.screen import console, output_printer, print_json
-from .submission_options import Input, ListInputs, Messages, Set, SubmissionOptions, inputs_table
+from .submission_options import Input, ListInputs, Messages, Priority, Set, SubmissionOptions, inputs_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,6 +74,7 @@ def run(  # noqa: PLR0913 - each is an option
     attach: Attach = None,
     approvers: Approvers = None,
     observers: Observers = None,
+    priority: Priority = None,
     answer_as: AnswerAs = None,
     verbose: Verbose = False,
 ) -> None:
@@ -104,7 +105,9 @@ def run(  # noqa: PLR0913 - each is an option
         else:
             console().print(inputs_table(declared))
         return
-    options = SubmissionOptions(values, input_file, messages, record, attach, approvers, observers)
+    options = SubmissionOptions(
+        values, input_file, messages, record, attach, approvers, observers, priority=priority
+    )
     (submission,) = options.read([source], settings)
     screen = console(stderr=as_json)
     result = _run(source, submission, settings, screen, answer_as=answer_as, verbose=verbose)
@@ -191,6 +194,7 @@ def submit(  # noqa: PLR0913 - each is an option
     attach: Attach = None,
     approvers: Approvers = None,
     observers: Observers = None,
+    priority: Priority = None,
     draft: Annotated[
         bool, typer.Option("--draft", help="Queue each session as a draft, which `symposia activate` starts.")
     ] = False,
@@ -207,7 +211,9 @@ def submit(  # noqa: PLR0913 - each is an option
 
     settings = load_settings()
     sources = [SessionFile.open(file, root=settings.session_root) for file in files]
-    options = SubmissionOptions(values, input_file, messages, record, attach, approvers, observers, draft)
+    options = SubmissionOptions(
+        values, input_file, messages, record, attach, approvers, observers, draft, priority
+    )
     submissions = options.read(sources, settings)
     sessions = installation_of(Client(settings)).sessions
     if len(sources) == 1:

@@ -39,6 +39,15 @@ Messages = Annotated[
         help="Opening message of the user after those of the file, taken literally; may be given several times.",
     ),
 ]
+Priority = Annotated[
+    str | None,
+    typer.Option(
+        "--priority",
+        metavar="high|normal|low",
+        help="Priority among the sessions of its tenant.",
+        show_default="as in the file, else normal",
+    ),
+]
 ListInputs = Annotated[bool, typer.Option("--inputs", help="List the inputs of the file and exit.")]
 
 
@@ -54,6 +63,7 @@ class SubmissionOptions:
     approvers: list[str] | None
     observers: list[str] | None
     draft: bool = False
+    priority: str | None = None
 
     def read(self, sources: Sequence[SessionFile], settings: Settings) -> list[Submission]:
         """Return the submissions of session files with these options.
@@ -69,6 +79,7 @@ class SubmissionOptions:
     def _extend(self, submission: Submission, *, max_bytes: int) -> Submission:
         """Return a submission with further attachments, whose sizes are checked, and further people without turns."""
         from ...models.attachments import check_attachments, read_given
+        from ...models.sessions.priority import Priority
         from ...models.turns.asked_people import read_names
 
         attachments = (*submission.attachments, *read_given(self.attach, max_bytes=max_bytes))
@@ -80,6 +91,9 @@ class SubmissionOptions:
                 "observers": (*submission.observers, *read_names("--observer", self.observers)),
                 "record": submission.record if self.record is None else self.record,
                 "draft": self.draft or submission.draft,
+                "priority": submission.priority
+                if self.priority is None
+                else Priority.read(self.priority, field="--priority"),
             }
         )
 

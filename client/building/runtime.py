@@ -32,6 +32,7 @@ from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
 from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.store import SessionStore
+from ...state.tenant_lanes import TenantLanes
 from ...state.worker_routes import WorkerRoutes
 from ...tasks.ports import EndMessages, NoEndMessages, Tracing
 from ...tasks.runtime.archiving import Archiver, ArchivingTimes
@@ -214,6 +215,7 @@ def build_runtime(
             routes=WorkerRoutes(WorkerPresence(client), served=served),
             is_fast=agent_times.is_fast,
             weights=settings.tenant_weights,
+            tenant_lanes=TenantLanes(client),
         )
     if graph is None:
         raise TypeError("either `app` or `graph` must be given")

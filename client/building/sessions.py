@@ -30,7 +30,8 @@ from ...state.presence import WorkerPresence, all_agents
 from ...state.redis.readers import Unreadable, read_record
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.store import SessionStore
-from ...state.worker_routes import WorkerRoutes, WorkerWatch
+from ...state.tenant_lanes import TenantLanes
+from ...state.worker_routes import WorkerRoutes, WorkerWatch, warn_of_ignored_priority
 from ...tasks.runtime.graph import TaskGraph
 from ...workspace.placement import TaskPlacement
 from .connection import connect_in_use, open_archive, redis_url_in_use
@@ -113,7 +114,10 @@ class Sessions:
         self.workers = WorkerPresence(redis)
         store, index = SessionStore(redis), SessionIndex(redis)
         graph = graph or TaskGraph(
-            find_app, routes=WorkerRoutes(self.workers), weights=settings.tenant_weights
+            find_app,
+            routes=WorkerRoutes(self.workers),
+            weights=settings.tenant_weights,
+            tenant_lanes=TenantLanes(redis),
         )
         # Without a reference to this object, as above.
         self._find_opener = cache(partial(session_opener, settings, store, index, graph, placing))
@@ -223,8 +227,9 @@ class Sessions:
             self._opener, resolved, known_agents=all_agents(workers), name_in_errors=name_in_errors
         )
         if any(opened):
-            watch = self.connections.watch_workers(f"a batch of sessions ({len(opened)})")
-            watch.record_check(bool(workers))
+            batch = f"a batch of sessions ({len(opened)})"
+            self.connections.watch_workers(batch).record_check(bool(workers))
+            warn_of_ignored_priority(workers, (facts.spec.priority for facts in opened if facts), what=batch)
         return [
             self.get_live(submission.collab.collab_id, output_type=submission.output_type)
             if facts is None

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...models.errors import SessionNotFound, StateError
+from ...models.sessions.priority import COMMON_SHARE, QueueShare
 from ...models.text.ids import new_id
 from ...state.log_context import log_context
 from ...state.sessions.turn_records import TaskInfo
@@ -66,7 +67,7 @@ class ThreadDispatch(TaskGraph):
         *,
         sent_ms: int,
         first: bool = False,
-        tenant: str | None = None,  # noqa: ARG002 - there are no queues
+        share: QueueShare = COMMON_SHARE,  # noqa: ARG002 - there are no queues
     ) -> None:
         """Send the planning of the next step."""
         task_id = session_id if first else new_id()

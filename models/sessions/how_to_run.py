@@ -26,6 +26,7 @@ from .inputs import FIELD
 from .limits import MAX_MESSAGES, TurnLimits
 from .on_end import ON_END, read_on_end
 from .options import MAX_ITEMS, AgentBinding, FailurePolicy, ModeOptions, Protocol
+from .priority import Priority
 from .stop_conditions import Condition, StopCondition
 from .stop_syntax import read_stop
 
@@ -142,6 +143,7 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "messages": _read_messages,
     "parameters": partial(_table, where="parameters"),
     "continues": _read_id,
+    "priority": Priority.read,
     "protocol": _read_protocol,
     "record": partial(_read_choice, "record"),
     "draft": partial(_read_choice, "draft"),
@@ -165,6 +167,7 @@ class HowToRun(MemoryChoices, total=False):
     policies: Mapping[str, FailurePolicy | Mapping[str, Any]] | None
     limits: TurnLimits | Mapping[str, Any] | None
     tenant: str | None
+    priority: Priority | str | None
     messages: Iterable[Message | Mapping[str, Any] | str] | None
     parameters: Mapping[str, JsonValue] | None
     thread_id: str | None

@@ -20,6 +20,7 @@ from .inputs import InputValue
 from .limits import Tenant, TurnLimits
 from .on_end import OnEnd
 from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
+from .priority import Priority, QueueShare
 from .stop_conditions import StopCondition
 from .subsessions import ParentRef
 
@@ -59,6 +60,8 @@ class SessionOptions(Frozen):
     policies: Mapping[str, FailurePolicy] = Field(default_factory=dict)
     limits: TurnLimits = TurnLimits()
     tenant: Tenant | None = None
+    #: Among the sessions of its tenant. Left out if it is `normal`, so that workers of earlier versions read it.
+    priority: Priority = Field(default=Priority.NORMAL, exclude_if=lambda value: value is Priority.NORMAL)
     #: Handed to every agent as `TurnContext.parameters`.
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
     protocol: Protocol | None = None
@@ -87,6 +90,11 @@ class SessionSpec(SessionOptions):
     record: bool = False
     #: Span in which it was submitted, in the format of W3C's header `traceparent`; None: no span was active.
     submitted_in: str | None = Field(default=None, pattern="^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$")
+
+    @property
+    def share(self) -> QueueShare:
+        """Return what decides in which queue its messages wait."""
+        return QueueShare(self.tenant, self.priority)
 
     @property
     def recall_scope(self) -> Scope | None:

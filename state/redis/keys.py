@@ -48,6 +48,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:deliveries:failed` | list | newest deliveries that failed permanently; capped, TTL one week |
 | `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
 | `symposia:taken` | hash | progress of the workers in the queue: newest message taken, last time a worker was free, newest probe; TTL one hour |
+| `symposia:lanes` | hash | lanes of active tenants, by tenant: see `state/tenant_lanes.py`; TTL one minute |
 | `symposia:workers` | hash | last announcement of each worker: time and agent names |
 | `symposia:{workers}:leases` | sorted set | processes of workers, by the end of their lease; 0: the process was seen to end; TTL one day |
 | `symposia:{workers}:sessions:PROCESS` | set | sessions that a process of a worker works on; TTL one day |
@@ -85,6 +86,7 @@ STEPS = f"{PREFIX}:steps"
 SESSIONS = f"{PREFIX}:sessions"
 INBOX = f"{PREFIX}:inbox"
 QUEUE_PROGRESS = f"{PREFIX}:taken"
+TENANT_LANES = f"{PREFIX}:lanes"
 WORKERS = f"{PREFIX}:workers"
 AWAITED = f"{PREFIX}:awaited"
 REVIEWS = f"{PREFIX}:reviews"

@@ -148,7 +148,7 @@ def send_turns(
             record.scope,
             agent,
             queue=queue,
-            tenant=facts.spec.tenant,
+            share=facts.spec.share,
         )
         by_parent.setdefault(parent or record.parent or facts.session_id, []).append(call)
     for planner, calls in by_parent.items():
@@ -159,7 +159,7 @@ def resend_all(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> No
     """Send again all messages that an active session may wait for; running turns answer `busy`."""
     with ignore_broker_outage(facts.session_id):
         send_turns(graph, facts, state, [turn.number for turn in state.open_turns()])
-        graph.send_advance(facts.session_id, sent_ms=state.now_ms, tenant=facts.spec.tenant)
+        graph.send_advance(facts.session_id, sent_ms=state.now_ms, share=facts.spec.share)
 
 
 def redispatch_waiting(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:

@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Any
 from ...models.errors import StateError, TurnFailed
 from ...models.protocol.collab import CollabMode
 from ...models.sessions.agent_queues import format_need
+from ...models.sessions.priority import COMMON_SHARE, QueueShare, priority_queue
 from ...models.text.ids import new_id
 from ...models.turns.waiting import Awaits
 from ...state.sessions.index import SENT_MS
 from ...state.sessions.records import SessionState
 from ...state.sessions.turn_records import TaskInfo, TurnRecord
+from ...state.tenant_lanes import TenantLanes
 from ...state.worker_routes import WorkerRoutes
-from .lanes import lane_queue, pick_lane
+from .lanes import lane_queue, preferred_lane, spread_lane
 from .queues import TURN, queue_name, turn_route
 
 if TYPE_CHECKING:
@@ -83,8 +85,8 @@ class TurnCall:
     #: Queue of the participant; empty: that of the agent.
     queue: str = ""
 
-    #: Tenant of the session, which the message does not contain; None: none, or not known.
-    tenant: str | None = None
+    #: Tenant and priority of the session, which the message does not contain.
+    share: QueueShare = COMMON_SHARE
 
     @property
     def need(self) -> str:
@@ -123,6 +125,7 @@ class TaskGraph:
     `find_app`: returns the Celery app, and is called when a message is sent for the first time.
     `can_run`: returns whether this process can run a turn with that need; None: it runs no turns.
     `routes`: queues of other workers, for turns of agents that this process cannot run; None: there are no others.
+    `weights`, `tenant_lanes`: numbers of lanes of tenants, default 1, and their lanes; None: as their names say.
     `is_fast`: returns whether the agent of that name probably answers at once.
     `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/index.py`.
     """
@@ -135,12 +138,14 @@ class TaskGraph:
         routes: WorkerRoutes | None = None,
         is_fast: Callable[[str], bool] = lambda _agent: False,
         weights: Mapping[str, int] = MappingProxyType({}),
+        tenant_lanes: TenantLanes | None = None,
     ) -> None:
         self._find_app = find_app
         self._can_run = can_run
         self.routes = routes
         self._is_fast = is_fast
         self._weights = weights
+        self._tenant_lanes = tenant_lanes
         #: True if sending failed, and the broker has not been reached since.
         self._is_broker_down = False
 
@@ -183,12 +188,17 @@ class TaskGraph:
         for queue, messages in sent.items():
             self._send(messages, queue=queue)
 
-    def _lane(self, tenant: str | None, session: str) -> str | None:
-        """Return the lane of a tenant's session; None: the common queue."""
-        if tenant is None or self.routes is None or not (lanes := self.routes.count_lanes()):
-            return None
-        lane = pick_lane(tenant, lanes, session=session, weight=self._weights.get(tenant, 1))
-        return lane_queue(queue_name(self._app), lane)
+    def _lane(self, share: QueueShare, session: str) -> str:
+        """Return the queue of a session that is not the common one; '': it is, or not every worker consumes lanes."""
+        if share == COMMON_SHARE or self.routes is None or not (lanes := self.routes.count_lanes()):
+            return ""
+        queue, tenant = queue_name(self._app), share.tenant
+        if tenant is not None:
+            weight, first = self._weights.get(tenant, 1), preferred_lane(tenant, lanes)
+            if self._tenant_lanes is not None:
+                first = self._tenant_lanes.find(tenant, preferred=first, lanes=lanes, weight=weight)
+            queue = lane_queue(queue, spread_lane(first, lanes, session=session, weight=weight))
+        return priority_queue(queue, share.priority)
 
     def _route(self, need: str) -> str:
         """Return the queue of a worker that can run a turn with that need; '': the queue of all workers."""
@@ -208,7 +218,7 @@ class TaskGraph:
         from ...patches.kept_tasks import KeptTask
 
         own = {"id": new_id(), "root_id": call.session, "kwargsrepr": str(call)}
-        if (lane := self._lane(call.tenant, call.session)) is not None:
+        if lane := self._lane(call.share, call.session):
             own[_LANE] = lane
         return KeptTask(TURN, call.kwargs(), own | headers, is_short=self._is_fast(call.agent))
 
@@ -251,15 +261,18 @@ class TaskGraph:
                 )
 
     def send_advance(
-        self, session_id: str, *, sent_ms: int, first: bool = False, tenant: str | None = None
+        self,
+        session_id: str,
+        *,
+        sent_ms: int,
+        first: bool = False,
+        share: QueueShare = COMMON_SHARE,
     ) -> None:
         """Send the Celery task that plans the next step.
 
         The first one of a session has the session's id as its task id: it is the root of the graph.
         """
-        self._send_advance(
-            session_id, sent_ms=sent_ms, first=first, queue=self._lane(tenant, session_id) or ""
-        )
+        self._send_advance(session_id, sent_ms=sent_ms, first=first, queue=self._lane(share, session_id))
 
     def hand_on_advance(self, session_id: str, *, queue: str, sent_ms: int) -> None:
         """Send that Celery task, which this worker cannot run, to the queue of workers that can."""

@@ -323,7 +323,7 @@ class SessionOpener:
             session_id = planned.session_id
             is_sent = False
             with ignore_broker_outage(session_id):
-                self.graph.send_advance(session_id, first=True, sent_ms=at_ms, tenant=planned.spec.tenant)
+                self.graph.send_advance(session_id, first=True, sent_ms=at_ms, share=planned.spec.share)
                 is_sent = True
             if not is_sent:
                 return

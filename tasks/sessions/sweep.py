@@ -199,7 +199,7 @@ def _dispatch_due_work(runtime: Runtime, answer: ScriptAnswer, state: SessionSta
         send_turns(runtime.graph, facts, state, answer.numbers)
     if answer.advance:
         log.info("session %s: requesting its next step again", session_id)
-        runtime.graph.send_advance(session_id, sent_ms=state.now_ms, tenant=facts.spec.tenant)
+        runtime.graph.send_advance(session_id, sent_ms=state.now_ms, share=facts.spec.share)
     return len(answer.numbers) + answer.advance
 
 

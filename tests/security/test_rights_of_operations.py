@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import yaml
 from redis import Redis
 from redis.exceptions import NoPermissionError
 
@@ -18,10 +19,13 @@ from review_tools.schedules import ScheduleInstallation
 from scaling import patient
 from servers.flower import FlowerServer
 from servers.granted import granted_server, read_rule, url_of
+from symposia.cli.doctor.server_checks import ready_messages
 from symposia.client import Client
+from symposia.client.building.broker import broker_connection
 from symposia.config.celery import QUEUE
 from symposia.config.settings import child_environment, load_settings
 from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.priority import Priority
 from symposia.state.redis.keys import DUE
 
 CREDENTIALS = "ann:secret"
@@ -153,6 +157,33 @@ def test_lists_of_rooms_also_need_scan(servers: tuple[str, str]) -> None:
         admin.execute_command("ACL", "SETUSER", "symposia", "+scan")
         client.memory.share("42", ["travel.from"])
         assert (client.memory.shared("42"), client.memory.rooms("42")) == (("travel.from",), [])
+
+
+@pytest.mark.long
+def test_keda_counts_the_messages_of_all_lanes(
+    installation: ScheduleInstallation, servers: tuple[str, str]
+) -> None:
+    """What the formula of the manifest gives while a busy worker leaves messages in the lanes."""
+    installation.start_worker()
+    client, agents = installation.client, {"ann": "gated", "bob": "say"}
+    files = {"gate": str(installation.gate), "log": str(installation.folder / "calls.jsonl")}
+    for _ in range(4):
+        client.submit(collab(), agents=agents, parameters=files)
+    until(lambda: len(installation.calls()) == 4, what="the worker is busy")
+    tenants = [None, *(f"t{number}" for number in range(20))]
+    waiting = [(tenant, priority) for tenant in tenants for priority in Priority]
+    for tenant, priority in waiting:
+        client.submit(collab(), agents=agents, tenant=tenant, priority=priority)
+    scaled = next(yaml.safe_load_all((ROOT / "deploy/kubernetes/scaling.yaml").read_text()))["spec"]
+    with Redis.from_url(url_of("keda", servers[1])) as keda:
+        lengths = {it["name"]: keda.eval(LENGTH, 1, it["metadata"]["listName"]) for it in scaled["triggers"]}
+    due = lengths.pop("due")
+    assert (sum(lengths.values()), due) == (len(waiting), len(waiting) + 4)
+    assert len([length for length in lengths.values() if length]) > 3 * len(tenants) / 2
+    formula = scaled["advanced"]["scalingModifiers"]["formula"]
+    assert eval(formula, {"max": max}, {**lengths, "due": due}) == len(waiting) / 32  # noqa: S307 - our own file
+    with broker_connection(servers[0], timeout_s=5) as broker:
+        assert ready_messages(broker, QUEUE) == len(waiting)
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ export function headFacts(session, nowMs) {
     ["Opened", moment(session.opened_ms)],
     ...(session.queued_for_s >= 1 ? [["Queued", `${Math.round(session.queued_for_s)} s without a worker`]] : []),
     ...(session.tenant ? [["Tenant", session.tenant]] : []),
+    ...(session.priority !== "normal" ? [["Priority", session.priority]] : []),
     ...(session.parent ? [["Parent", sessionLink(session.parent.session_id, `turn ${session.parent.turn}`)]] : []),
     ...(session.descendants.length ? [["Sub-sessions", childLinks(session)]] : []),
   ].map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));

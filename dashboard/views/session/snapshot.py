@@ -78,6 +78,7 @@ def session_json(parts: SessionParts) -> Json:
         "messages": state.messages,
         "queued_for_s": queued_for_s(state) if parts.is_live else None,
         "tenant": facts.spec.tenant,
+        "priority": facts.spec.priority.value,
         "parent": None if facts.spec.parent is None else facts.spec.parent.model_dump(mode="json"),
         "descendants": [child._asdict() for child in parts.children],
         "has_memory": facts.spec.memory is not None and facts.spec.memory.user_id is not None,

@@ -121,6 +121,7 @@ def child_submission(parked: ParkedTurn, child: ChildSession) -> Submission:
             "collab": given.collab.changed(collab_id=ref.child_id, context_id=facts.collab.context_id),
             "stop": _stop(parked, child, given.stop or mode_of(given.collab.mode).default_stop),
             "tenant": facts.spec.tenant,
+            "priority": facts.spec.priority,
             "record": (facts.spec.record or None) if given.record is None else given.record,
             "parent": ref,
         }

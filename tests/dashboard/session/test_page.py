@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.leaves_keys]
 MODES: dict[str, dict[str, Any]] = {
     "round_robin": {"agents": {"ann": "say", "bob": "say"}, "stop": MaxRounds(2)},
     "orchestrated": {"agents": {"orchestrator": "lead", "coder": "say", "tester": "say", "writer": "say"}},
-    "pair": {"agents": {"driver": "say", "navigator": "navigator"}},
+    "pair": {"agents": {"driver": "say", "navigator": "navigator"}, "priority": "high"},
     "broadcast": {
         "agents": {"ann": "say", "bob": "say", "sum": "say"},
         "options": {"aggregator": "sum"},
@@ -105,6 +105,7 @@ def test_each_mode_is_shown_live_and_archived(dashboard, mode):
     live = check_parts(dashboard, job)
     assert bool(live["session"]["board"]) is (mode == "swarm")
     assert (live["session"]["decisions"] is not None) is (mode == "orchestrated")
+    assert (live["session"]["priority"] == "high") is (mode == "pair")
     page = dashboard.page(job)
     assert page.status == 200
     assert f"A &lt;b&gt;{mode}&lt;/b&gt; session" in page.text

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from celery import Celery
 from kombu import Connection
 
+import symposia
 from live import result_of, until
 from scaling import patient
 from servers.rabbit import Rabbit
@@ -139,6 +141,44 @@ def test_queue_of_another_type_ends_the_worker_with_one_line(installation, amqp_
     broker = [it for it in run_checks(load_settings(**installation.settings)) if it.subject == "broker"]
     assert [it.grade for it in broker] == [Grade.BAD]
     assert "SYMPOSIA_QUEUE_TYPE" in broker[0].advice
+
+
+@pytest.mark.leaves_keys
+@pytest.mark.parametrize(
+    ("conf", "setting", "own", "ours"),
+    [
+        ({}, "quorum", "classic", "quorum"),
+        ({"task_default_queue_type": "quorum"}, "quorum", "quorum", "quorum"),
+        ({"task_default_queue_type": "quorum"}, "classic", "quorum", "classic"),
+        ({"task_create_missing_queue_type": "quorum"}, "classic", "classic", "quorum"),
+    ],
+)
+def test_app_of_a_user_and_sessions_have_queues_of_their_types(
+    installation, rabbit: Rabbit, amqp_url, checked, monkeypatch, conf, setting, own, ours
+):
+    installation.queue_type = setting
+    monkeypatch.setenv("SHOP_BACKEND", installation.redis_url)
+    monkeypatch.setenv("SHOP_CONF", json.dumps(conf))
+    worker = installation.start_worker(
+        app="processes.foreign_app", options=["--pool", "threads"], concurrency=CONCURRENCY
+    )
+    shop = Celery("shop", broker=amqp_url, backend=installation.redis_url, set_as_current=False)
+    yaml = {"accept_content": ["yaml"], "task_serializer": "yaml", "result_serializer": "yaml"}
+    shop.conf.update(task_default_queue="shop", **yaml, **conf)
+    symposia.install(shop, load_settings(**installation.settings))
+    assert shop.send_task("shop.size", ["12345"]).get(timeout=patient(30)) == 5
+    with symposia.Client(app=shop) as client:
+        collab = {"title": "t", "purpose": "p", "mode": "round_robin"}
+        agents = {"ann": "say", "bob": "say"}
+        jobs = [client.submit(collab, agents=agents, stop={"max_rounds": 2}) for _ in range(SESSIONS)]
+        for job in jobs:
+            result = result_of(job, timeout_s=60)
+            assert (result.ok, result.turns) == (True, 4)
+            checked(job, result)
+    for name, queue_type in ((QUEUE, ours), ("shop", own)):
+        until(lambda name=name: rabbit.queues(amqp_url)[name].unacknowledged == 0, what="all is acknowledged")
+        declare(amqp_url, queue_type, name)
+    assert " ERROR" not in worker.log(), worker.log()
 
 
 def test_foreign_queue_of_another_type_does_not_stop_the_worker(installation, amqp_url, checked):

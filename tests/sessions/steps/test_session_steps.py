@@ -120,8 +120,10 @@ def test_canvas(shop: Shop, pool: str) -> None:
     linked = shop.step(say).apply_async(link=shop.s("report"))
     get(linked)
     until(lambda: len(shop.ran()) == 4, what="the link ran")
-    second = chain(shop.step(say), shop.step(say)).apply_async()
-    messages = list(shop.installation.client.get_job(get(second)["collab_id"]).messages())
+    second = chain(shop.step(say), shop.step(say, priority="high")).apply_async()
+    job = shop.installation.client.get_job(get(second)["collab_id"])
+    assert job.spec.priority == "high"
+    messages = list(job.messages())
     assert messages[0].content == get(second.parent)["text"]
 
 

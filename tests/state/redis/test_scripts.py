@@ -21,6 +21,7 @@ MODULES = [name for name in script_names() if name.startswith("lib/")]
 #: Folders of scripts whose keys are no session's, by the first of these keys.
 FIRST_KEYS = {
     "due_index": {"due"},
+    "lanes": {"lanes"},
     "queue": {"taken"},
     "memory": {"memory"},
     "metrics": {"counts"},

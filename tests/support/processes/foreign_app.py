@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from celery import Celery
@@ -23,6 +24,7 @@ app.conf.update(
 )
 if route := os.environ.get("SHOP_ROUTE"):
     app.conf.task_routes = {"symposia.*": {"queue": route}}
+app.conf.update(json.loads(os.environ.get("SHOP_CONF", "{}")))
 symposia.install(app)
 
 
