@@ -18,10 +18,11 @@ from celery.exceptions import Ignore
 from celery.signals import task_revoked
 from celery.utils.functional import maybe_list
 
-from ...models.errors import StateError
+from ...models.errors import ArchiveError, StateError
+from ...tasks.runtime.graph import broker_error
 from ..building.installed import is_installed, settings_for
 from .documents import SESSION, STEP, task_arguments
-from .once import with_id
+from .once import send_following, with_id
 from .service import steps_of
 
 if TYPE_CHECKING:
@@ -126,10 +127,15 @@ def session(
         return steps_of(self.app).run_here(results, session, inputs, previous)
     try:
         result = steps_of(self.app).run(self, results, session, inputs, previous)
-    except StateError as error:
+    except (StateError, ArchiveError) as error:
         raise self.retry(exc=error, countdown=_RETRY_S) from None
     if result is None:
         raise Ignore("waits for its session")
+    try:
+        send_following(self, result)
+    except broker_error() as error:
+        log.warning("what follows step %s is not sent, will retry: %s", self.request.id, error)
+        raise Ignore("the sweep sends its message again") from None
     return result
 
 

@@ -157,7 +157,10 @@ class Steps:
         submission = read_step(session_id, results, document, inputs, previous)
         submission = submission.model_copy(update={"on_end": OnEnd(task=request.id)})
         # Before the session is open: its end may set the final state at once.
-        task.update_state(state=AWAITING, meta={"collab_id": session_id})
+        try:
+            task.update_state(state=AWAITING, meta={"collab_id": session_id})
+        except Exception as error:  # noqa: BLE001 - each result backend has its own errors
+            log.warning("state of step %s not stored: %s", request.id, error)
         self._sessions.submit(submission)
         self._fault_hook("after-submit")
         self._store.mark_open(session_id)
@@ -168,8 +171,13 @@ class Steps:
         return record is not None and record.is_revoked
 
     def _report_revoked(self, task: Task[..., Any]) -> None:
-        task.backend.mark_as_revoked(str(task.request.id), "revoked", request=task.request, store_result=True)
-        self.finish(str(task.request.id))
+        task_id = str(task.request.id)
+        try:
+            task.backend.mark_as_revoked(task_id, "revoked", request=task.request, store_result=True)
+        except Exception as error:  # noqa: BLE001 - each result backend has its own errors
+            log.warning("state REVOKED of step %s not stored, will retry: %s", task_id, error)
+            return
+        self.finish(task_id)
 
     def finish(self, task_id: str) -> None:
         """Record that Celery has stored the result of a step, and sent what follows."""

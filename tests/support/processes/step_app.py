@@ -2,7 +2,8 @@
 
 A file `kill-at` in the data folder names the boundary at which the worker is killed, once: at `NAME after-next`, when
 the task after the step has run; at `NAME next-sent`, when it has sent what follows it; at `NAME next-stored`, when its
-result is stored.
+result is stored. At `NAME no-broker` and `NAME no-backend` it lives, and does not reach the broker, or the result backend,
+for two seconds.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import time
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -17,6 +19,8 @@ from typing import Any
 
 from celery import Task, current_task
 from celery.signals import after_task_publish
+from kombu import pools
+from redis import Redis
 
 import symposia
 from live import until
@@ -38,12 +42,30 @@ def kill_once(boundary: str) -> None:
     with suppress(FileNotFoundError):
         name, _, when = order.read_text().partition(" ")
         if name == boundary:
+            if when in _OUTAGES:
+                order.unlink()
+                _OUTAGES[when]()
+                return
             if when == "after-next":
                 until(_next_is_over, what="the next task has run")
             elif when:
                 until((FOLDER / "reached").exists, what=when)
             order.unlink()
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _lose_broker() -> None:
+    app.amqp._producer_pool = pools.producers[app.connection_for_write("redis://127.0.0.1:1/0")]
+    threading.Timer(2, setattr, (app.amqp, "_producer_pool", None)).start()
+
+
+def _lose_backend() -> None:
+    backend = app.backend  # of this thread
+    threading.Timer(2, setattr, (backend, "client", backend.client)).start()
+    backend.client = Redis(port=1)
+
+
+_OUTAGES = {"no-broker": _lose_broker, "no-backend": _lose_backend}
 
 
 def _next_is_over() -> bool:
