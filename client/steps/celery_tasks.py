@@ -23,6 +23,7 @@ from ...tasks.runtime.graph import broker_error
 from ..building.installed import is_installed, settings_for
 from .documents import SESSION, STEP, task_arguments
 from .once import send_following, with_id
+from .results import PatientBackend, is_stored
 from .service import steps_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,15 @@ class SessionTask(Task):  # type: ignore[type-arg]
     """Task whose messages hold the document of a session instead of the name of its file."""
 
     abstract = True
+
+    @property
+    def backend(self) -> Any:
+        """The result backend of the app."""
+        return PatientBackend(super().backend, self.request)
+
+    @backend.setter
+    def backend(self, value: Any) -> None:
+        self._backend = value
 
     def signature(self, args: Any = None, kwargs: Any = None, *others: Any, **options: Any) -> Any:
         """Return a signature; the session file is read now."""
@@ -93,7 +103,7 @@ class SessionTask(Task):  # type: ignore[type-arg]
         einfo: Any,  # noqa: ARG002
     ) -> None:
         """Record the end. Celery has stored the result, and sent what follows."""
-        if status in states.READY_STATES and not self.request.is_eager:
+        if status in states.READY_STATES and not self.request.is_eager and is_stored(self.request):
             steps_of(self.app).finish(task_id)
 
 

@@ -258,7 +258,7 @@ def test_task_after_step_is_lost_in_its_run(shop: Shop, cause: str, moment: str,
 
 
 @pytest.mark.parametrize(
-    "outage", ["before-return no-broker", "before-return no-backend", "before-submit no-backend"]
+    "outage", ["before-return no-broker", "before-return cut-backend", "before-submit cut-backend"]
 )
 def test_outage_delays_the_result(shop: Shop, outage: str) -> None:
     (shop.installation.folder / "kill-at").write_text(outage)

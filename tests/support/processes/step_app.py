@@ -2,8 +2,8 @@
 
 A file `kill-at` in the data folder names the boundary at which the worker is killed, once: at `NAME after-next`, when
 the task after the step has run; at `NAME next-sent`, when it has sent what follows it; at `NAME next-stored`, when its
-result is stored. At `NAME no-broker` and `NAME no-backend` it lives, and does not reach the broker, or the result backend,
-for two seconds.
+result is stored. At `NAME no-broker` it lives, and does not reach the broker for some seconds; at `NAME
+cut-backend` it loses its connection to the result backend.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from celery import Task, current_task
 from celery.signals import after_task_publish
 from kombu import pools
 from redis import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 import symposia
 from live import until
@@ -56,16 +57,22 @@ def kill_once(boundary: str) -> None:
 
 def _lose_broker() -> None:
     app.amqp._producer_pool = pools.producers[app.connection_for_write("redis://127.0.0.1:1/0")]
-    threading.Timer(2, setattr, (app.amqp, "_producer_pool", None)).start()
+    threading.Timer(6, setattr, (app.amqp, "_producer_pool", None)).start()
 
 
-def _lose_backend() -> None:
-    backend = app.backend  # of this thread
-    threading.Timer(2, setattr, (backend, "client", backend.client)).start()
-    backend.client = Redis(port=1)
+class _CutConnection(Redis):
+    """A connection to the result backend that is lost with the next command."""
+
+    def execute_command(self, *_args: Any, **_options: Any) -> Any:
+        del app.backend.client  # the next one connects again
+        raise RedisConnectionError("cut")
 
 
-_OUTAGES = {"no-broker": _lose_broker, "no-backend": _lose_backend}
+def _cut_backend() -> None:
+    app.backend.client = _CutConnection()
+
+
+_OUTAGES = {"no-broker": _lose_broker, "cut-backend": _cut_backend}
 
 
 def _next_is_over() -> bool:
