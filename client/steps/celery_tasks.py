@@ -18,10 +18,12 @@ from celery.exceptions import Ignore
 from celery.signals import task_revoked
 from celery.utils.functional import maybe_list
 
-from ...models.errors import StateError
+from ...models.errors import ArchiveError, StateError
+from ...tasks.runtime.graph import broker_error
 from ..building.installed import is_installed, settings_for
 from .documents import SESSION, STEP, task_arguments
-from .once import with_id
+from .once import send_following, with_id
+from .results import PatientBackend, is_stored
 from .service import steps_of
 
 if TYPE_CHECKING:
@@ -38,6 +40,15 @@ class SessionTask(Task):  # type: ignore[type-arg]
     """Task whose messages hold the document of a session instead of the name of its file."""
 
     abstract = True
+
+    @property
+    def backend(self) -> Any:
+        """The result backend of the app."""
+        return PatientBackend(super().backend, self.request)
+
+    @backend.setter
+    def backend(self, value: Any) -> None:
+        self._backend = value
 
     def signature(self, args: Any = None, kwargs: Any = None, *others: Any, **options: Any) -> Any:
         """Return a signature; the session file is read now."""
@@ -92,7 +103,7 @@ class SessionTask(Task):  # type: ignore[type-arg]
         einfo: Any,  # noqa: ARG002
     ) -> None:
         """Record the end. Celery has stored the result, and sent what follows."""
-        if status in states.READY_STATES and not self.request.is_eager:
+        if status in states.READY_STATES and not self.request.is_eager and is_stored(self.request):
             steps_of(self.app).finish(task_id)
 
 
@@ -126,10 +137,15 @@ def session(
         return steps_of(self.app).run_here(results, session, inputs, previous)
     try:
         result = steps_of(self.app).run(self, results, session, inputs, previous)
-    except StateError as error:
+    except (StateError, ArchiveError) as error:
         raise self.retry(exc=error, countdown=_RETRY_S) from None
     if result is None:
         raise Ignore("waits for its session")
+    try:
+        send_following(self, result)
+    except broker_error() as error:
+        log.warning("what follows step %s is not sent, will retry: %s", self.request.id, error)
+        raise Ignore("the sweep sends its message again") from None
     return result
 
 

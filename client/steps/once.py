@@ -27,6 +27,7 @@ from celery.utils.functional import maybe_list
 from ...models.errors import StateError
 from ...models.text.ids import derived_id, new_id
 from ...state.once import OnceStore
+from ...tasks.runtime.graph import broker_error
 from .documents import STEP
 
 log = logging.getLogger(__name__)
@@ -197,21 +198,31 @@ def _report_stored(task: Task[..., Any]) -> None:
         log.warning("result of task %s cannot be read, it may be repeated: %s", request.id, error)
         return
     if stored["status"] == states.SUCCESS:
-        _send_following(task, stored["result"])
+        try:
+            send_following(task, stored["result"])
+        except broker_error() as error:
+            log.error("what follows task %s may be lost with its worker: %s", request.id, error)
         raise Ignore("another copy of this message: its result is stored")
     if stored["status"] == states.FAILURE and isinstance(stored["result"], Exception):
         raise stored["result"]
 
 
-def _send_following(task: Task[..., Any], result: object) -> None:
-    """Send what follows a task that has succeeded, as Celery does; the worker may have been lost with the messages."""
+def send_following(task: Task[..., Any], result: object) -> None:
+    """Send what follows a task that has succeeded, as Celery would after its run, which then sends nothing.
+
+    Raises:
+        OperationalError: The broker does not answer. Celery would fail the task.
+    """
     request: Any = task.request
     origin = {"parent_id": request.id, "root_id": request.root_id or request.id}
+    if task.app.conf.task_inherit_parent_priority:
+        origin["priority"] = request.delivery_info.get("priority")
     for link in request.callbacks or ():
         signature(link, app=task.app).apply_async((result,), **origin)
     if request.chain:
         following = signature(request.chain[-1], app=task.app)
         following.apply_async((result,), chain=request.chain[:-1], **origin)
+    request.callbacks = request.chain = None
 
 
 def guard_tasks(app: Celery, find_runs: Callable[[], Runs]) -> None:

@@ -157,19 +157,26 @@ class Steps:
         submission = read_step(session_id, results, document, inputs, previous)
         submission = submission.model_copy(update={"on_end": OnEnd(task=request.id)})
         # Before the session is open: its end may set the final state at once.
-        task.update_state(state=AWAITING, meta={"collab_id": session_id})
+        with _ignore_outage(request.id):
+            task.update_state(state=AWAITING, meta={"collab_id": session_id})
         self._sessions.submit(submission)
         self._fault_hook("after-submit")
         self._store.mark_open(session_id)
-        task.send_event("task-awaiting_session", result=repr(f"waits for session {session_id}"))
+        with _ignore_outage(request.id):
+            task.send_event("task-awaiting_session", result=repr(f"waits for session {session_id}"))
 
     def _is_revoked(self, session_id: str) -> bool:
         record = self._store.read(session_id)
         return record is not None and record.is_revoked
 
     def _report_revoked(self, task: Task[..., Any]) -> None:
-        task.backend.mark_as_revoked(str(task.request.id), "revoked", request=task.request, store_result=True)
-        self.finish(str(task.request.id))
+        task_id = str(task.request.id)
+        try:
+            task.backend.mark_as_revoked(task_id, "revoked", request=task.request, store_result=True)
+        except Exception as error:  # noqa: BLE001 - each result backend has its own errors
+            log.warning("state REVOKED of step %s not stored, will retry: %s", task_id, error)
+            return
+        self.finish(task_id)
 
     def finish(self, task_id: str) -> None:
         """Record that Celery has stored the result of a step, and sent what follows."""
@@ -217,6 +224,15 @@ class Steps:
             RedisUnavailable, OperationalError: The others are claimed again after the grace time.
         """
         return self._outbox.sweep()
+
+
+@contextmanager
+def _ignore_outage(task_id: str) -> Iterator[None]:
+    """Log the error of a call that only informs monitors: without it the step goes on."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - each result backend has its own errors
+        log.warning("state of step %s not reported: %s", task_id, error)
 
 
 def _ms_until(eta: object) -> int:

@@ -259,6 +259,19 @@ def test_task_after_step_is_lost_in_its_run(shop: Shop, cause: str, moment: str,
     assert {line.split()[1] for line in shop.ran() if line.startswith("report")} == {reported.id}
 
 
+@pytest.mark.parametrize(
+    "outage", ["before-return no-broker", "before-return cut-backend", "before-submit cut-backend"]
+)
+def test_outage_delays_the_result(shop: Shop, outage: str) -> None:
+    (shop.installation.folder / "kill-at").write_text(outage)
+    shop.installation.lease_s = 2
+    shop.start_worker()
+    result = chain(shop.step({"ann": "say", "ben": "say"}), shop.s("report")).apply_async()
+    assert get(result)["turns"] == 2
+    until(lambda: result.parent.state == "SUCCESS", what="the result of the step is stored")
+    check_runs(shop)
+
+
 def test_failed_task_after_step_is_not_repeated(shop: Shop) -> None:
     (shop.installation.folder / "kill-at").write_text("before-finish next-stored")
     shop.installation.lease_s = 2

@@ -2,7 +2,8 @@
 
 A file `kill-at` in the data folder names the boundary at which the worker is killed, once: at `NAME after-next`, when
 the task after the step has run; at `NAME next-sent`, when it has sent what follows it; at `NAME next-stored`, when its
-result is stored.
+result is stored. At `NAME no-broker` it lives, and does not reach the broker for some seconds; at `NAME
+cut-backend` it loses its connection to the result backend.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import time
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -17,6 +19,9 @@ from typing import Any
 
 from celery import Task, current_task
 from celery.signals import after_task_publish
+from kombu import pools
+from redis import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 import symposia
 from live import until
@@ -38,12 +43,36 @@ def kill_once(boundary: str) -> None:
     with suppress(FileNotFoundError):
         name, _, when = order.read_text().partition(" ")
         if name == boundary:
+            if when in _OUTAGES:
+                order.unlink()
+                _OUTAGES[when]()
+                return
             if when == "after-next":
                 until(_next_is_over, what="the next task has run")
             elif when:
                 until((FOLDER / "reached").exists, what=when)
             order.unlink()
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _lose_broker() -> None:
+    app.amqp._producer_pool = pools.producers[app.connection_for_write("redis://127.0.0.1:1/0")]
+    threading.Timer(6, setattr, (app.amqp, "_producer_pool", None)).start()
+
+
+class _CutConnection(Redis):
+    """A connection to the result backend that is lost with the next command."""
+
+    def execute_command(self, *_args: Any, **_options: Any) -> Any:
+        del app.backend.client  # the next one connects again
+        raise RedisConnectionError("cut")
+
+
+def _cut_backend() -> None:
+    app.backend.client = _CutConnection()
+
+
+_OUTAGES = {"no-broker": _lose_broker, "cut-backend": _cut_backend}
 
 
 def _next_is_over() -> bool:
