@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from typing import Any
 
@@ -10,7 +11,7 @@ from celery import Celery
 
 import symposia
 from scaling import patient
-from symposia.config.settings import load_settings
+from symposia.config.settings import Settings, load_settings
 from symposia.models.errors import InvalidInput
 
 APP = "processes.foreign_app"
@@ -104,9 +105,25 @@ def test_worker_runs_sessions_of_the_queues_that_it_consumes(
         assert job.result(timeout=patient(30)).turns == 3
 
 
-def test_app_without_install_is_refused() -> None:
+@pytest.mark.parametrize(
+    "given", [None, load_settings(redis_url="redis://127.0.0.1:1")], ids=["", "settings"]
+)
+def test_app_without_install_is_refused(given: Settings | None) -> None:
     with pytest.raises(InvalidInput, match=r"app: must be an app on which .*symposia\.install\(app\)"):
-        symposia.Client(app=Celery("shop", set_as_current=False))
+        symposia.Client(given, app=Celery("shop", set_as_current=False))
+
+
+def test_client_of_an_app_has_the_settings_of_its_install(installation: Any) -> None:
+    app, settings = make_shop(installation), load_settings(**installation.settings)
+    others = settings.model_copy(update={"lease_s": 7.0, "queue": "others"})
+    rule = "settings: must be omitted, or be those of symposia.install(app): they differ in lease_s, queue"
+    with symposia.Client(settings, app=app) as client:
+        assert client.settings.broker_url is not None
+    for arguments in ({"settings": others}, {"redis_url": "redis://127.0.0.1:1"}):
+        with pytest.raises(InvalidInput, match="those of symposia"):
+            symposia.Client(**arguments, app=app)
+    with pytest.raises(InvalidInput, match=re.escape(rule)):
+        symposia.Client(others, app=app)
 
 
 def test_second_install_must_have_the_same_settings(installation: Any) -> None:
