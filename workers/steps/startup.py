@@ -70,19 +70,21 @@ _OF_PROCESSES = {
 def find_refusals(worker: Any, options: Mapping[str, Any], *, is_own: bool = True) -> Iterator[str]:
     """Yield a line for each option that this worker does not support.
 
-    `is_own`: whether the app is ours; the options of others may have a meaning for their own tasks.
+    `is_own`: whether the app is ours. The configuration of another app may be made for workers with other pools, so only
+    the command line counts; options of its beat have a meaning for its own tasks.
     """
     pool = pool_name(worker.pool_cls)
     if options.get("autoscale") and pool not in RESIZABLE:
         yield f"--autoscale does not work with the pool {pool}, whose size is fixed: use --concurrency"
-    if not is_own:
-        return
     if pool != PREFORK:
         for name, instead in _OF_PROCESSES.items():
-            if getattr(worker, name):
+            if getattr(worker, name) if is_own else options.get(name):
                 yield f"--{name.replace('_', '-')} has no effect with the pool {pool}: use {instead}"
-        if getattr(worker, "pool_start_method", "fork") != "fork":  # since Celery 5.7
+        method = getattr(worker, "pool_start_method", None) if is_own else options.get("pool_start_method")
+        if method not in (None, "fork"):  # since Celery 5.7
             yield f"--pool-start-method has no effect with the pool {pool}"
+    if not is_own:
+        return
     if not worker.app.amqp.queues.consume_from:
         yield "--exclude-queues leaves no queue to consume"
     for name, key in (("scheduler", "beat_scheduler"), ("schedule_filename", "beat_schedule_filename")):

@@ -135,8 +135,15 @@ def test_second_install_must_have_the_same_settings(installation: Any) -> None:
         symposia.install(app, load_settings(**installation.settings, queue="others"))
 
 
-def test_autoscale_with_threads_is_refused(installation: Any) -> None:
-    options = ["--pool", "threads", "--autoscale", "4,1"]
-    worker = installation.start_worker(app=APP, options=options, wait=False)
+@pytest.mark.parametrize(
+    ("pool", "option", "line"),
+    [
+        ("threads", ["--autoscale", "4,1"], "--autoscale does not work with the pool threads"),
+        ("threads", ["--time-limit", "5"], "--time-limit has no effect with the pool threads"),
+        ("solo", ["--max-tasks-per-child", "5"], "--max-tasks-per-child has no effect with the pool solo"),
+    ],
+)
+def test_option_without_effect_is_refused(installation: Any, pool: str, option: list[str], line: str) -> None:
+    worker = installation.start_worker(app=APP, options=["--pool", pool, *option], wait=False)
     assert worker.process.wait(patient(40)) == 2
-    assert "--autoscale does not work with the pool threads" in worker.log()
+    assert line in worker.log()
