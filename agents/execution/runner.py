@@ -224,6 +224,14 @@ class _Pending:
             self._call_agent.cancel()
             self._loop.log_if_blocked()
             raise AgentTimeout(f"no answer within {self._timeout_s:g} s") from None
+        except BaseException as error:
+            if self._call_agent.done():  # the agent has raised it
+                raise
+            # Raised in this thread while it waited, as Celery's soft time limit is.
+            self._call_agent.cancel()
+            if not isinstance(error, Exception):
+                raise
+            raise AgentTimeout(f"stopped by {type(error).__name__} of the worker") from None
         return check_outcome(outcome, max_message_bytes=self._max_message_bytes)
 
     def cancel(self, error: SymposiaError | None = None) -> None:

@@ -55,6 +55,8 @@ class RuntimeStep(bootsteps.StartStopStep):
             end_worker(error)
         for problem in runtime.agents.registry.check():
             log.warning("problem in the agents file, the agent will fail: %s", problem)
+        for line in find_short_limits(worker):
+            log.warning("%s", line)
         gc.freeze()  # imported modules are no garbage: each full collection would scan them
 
 
@@ -64,6 +66,12 @@ _OF_PROCESSES = {
     "soft_time_limit": "the deadline of turns (turn_timeout_s)",
     "max_tasks_per_child": f"--pool {PREFORK}",
     "max_memory_per_child": f"--pool {PREFORK}",
+}
+#: Time limits of Celery that have an effect, by pool.
+_TIME_LIMITS = {
+    PREFORK: ("time_limit", "soft_time_limit"),
+    "gevent": ("time_limit",),
+    "eventlet": ("time_limit",),
 }
 
 
@@ -91,6 +99,18 @@ def find_refusals(worker: Any, options: Mapping[str, Any], *, is_own: bool = Tru
         if getattr(worker, name) != worker.app.conf[key]:
             option = name.partition("_")[0]
             yield f"--{option} cannot be changed: the schedules of Symposia are in Redis"
+
+
+def find_short_limits(worker: Any) -> Iterator[str]:
+    """Yield a line for each time limit of Celery that ends turns before their deadline."""
+    pool, deadline_s = pool_name(worker.pool_cls), worker.app.symposia_settings.turn_timeout_s
+    for name in _TIME_LIMITS.get(pool, ()):
+        limit_s = getattr(worker, name) if pool == PREFORK else worker.app.conf[f"task_{name}"]
+        if limit_s and limit_s <= deadline_s:
+            yield (
+                f"{name} {limit_s:g} s ends turns before their deadline of {deadline_s:g} s: "
+                "set turn_timeout_s to less than that"
+            )
 
 
 class OptionsStep(bootsteps.Step):

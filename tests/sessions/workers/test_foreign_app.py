@@ -10,9 +10,12 @@ import pytest
 from celery import Celery
 
 import symposia
+from live import until
 from scaling import patient
 from symposia.config.settings import Settings, load_settings
 from symposia.models.errors import InvalidInput
+from symposia.state.presence import BeatPresence
+from symposia.state.redis.connect import connect
 
 APP = "processes.foreign_app"
 POOLS = [
@@ -133,6 +136,19 @@ def test_second_install_must_have_the_same_settings(installation: Any) -> None:
     symposia.install(app, settings)
     with pytest.raises(InvalidInput, match="settings: must be those of the first"):
         symposia.install(app, load_settings(**installation.settings, queue="others"))
+
+
+@pytest.mark.leaves_keys
+@pytest.mark.parametrize("own_schedule", ["", "3600"])
+def test_embedded_beat_runs_our_schedules_if_the_app_has_none(
+    installation: Any, monkeypatch: pytest.MonkeyPatch, own_schedule: str
+) -> None:
+    monkeypatch.setenv("SHOP_SCHEDULE", own_schedule)
+    worker = installation.start_worker(app=APP, options=["--pool", "threads", "-B"])
+    assert ("run `symposia beat`" in worker.log()) == bool(own_schedule)
+    if not own_schedule:
+        with connect(installation.redis_url) as redis:
+            until(BeatPresence(redis).list_alive, what="the beat has announced itself")
 
 
 @pytest.mark.parametrize(
