@@ -85,12 +85,9 @@ def find_refusals(worker: Any, options: Mapping[str, Any], *, is_own: bool = Tru
     if options.get("autoscale") and pool not in RESIZABLE:
         yield f"--autoscale does not work with the pool {pool}, whose size is fixed: use --concurrency"
     if pool != PREFORK:
-        for name, instead in _OF_PROCESSES.items():
-            if getattr(worker, name) if is_own else options.get(name):
-                yield f"--{name.replace('_', '-')} has no effect with the pool {pool}: use {instead}"
-        method = getattr(worker, "pool_start_method", None) if is_own else options.get("pool_start_method")
-        if method not in (None, "fork"):  # since Celery 5.7
-            yield f"--pool-start-method has no effect with the pool {pool}"
+        yield from _find_ineffective(pool, vars(worker) if is_own else options)
+    elif not is_own and getattr(worker, "pool_start_method", None) == "spawn":
+        yield "--pool-start-method spawn does not work with sessions, whose services its processes lack: use fork"
     if not is_own:
         return
     if not worker.app.amqp.queues.consume_from:
@@ -99,6 +96,14 @@ def find_refusals(worker: Any, options: Mapping[str, Any], *, is_own: bool = Tru
         if getattr(worker, name) != worker.app.conf[key]:
             option = name.partition("_")[0]
             yield f"--{option} cannot be changed: the schedules of Symposia are in Redis"
+
+
+def _find_ineffective(pool: str, given: Mapping[str, Any]) -> Iterator[str]:
+    for name, instead in _OF_PROCESSES.items():
+        if given.get(name):
+            yield f"--{name.replace('_', '-')} has no effect with the pool {pool}: use {instead}"
+    if given.get("pool_start_method") not in (None, "fork"):  # since Celery 5.7
+        yield f"--pool-start-method has no effect with the pool {pool}"
 
 
 def find_short_limits(worker: Any) -> Iterator[str]:

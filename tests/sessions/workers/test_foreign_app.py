@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from celery import Celery
+from celery import VERSION, Celery
 
 import symposia
 from live import until
@@ -157,6 +157,10 @@ def test_embedded_beat_runs_our_schedules_if_the_app_has_none(
         ("threads", ["--autoscale", "4,1"], "--autoscale does not work with the pool threads"),
         ("threads", ["--time-limit", "5"], "--time-limit has no effect with the pool threads"),
         ("solo", ["--max-tasks-per-child", "5"], "--max-tasks-per-child has no effect with the pool solo"),
+        pytest.param(
+            *("prefork", ["--pool-start-method", "spawn"], "--pool-start-method spawn does not work"),
+            marks=pytest.mark.skipif(VERSION < (5, 7), reason="Celery has no such option"),
+        ),
     ],
 )
 def test_option_without_effect_is_refused(installation: Any, pool: str, option: list[str], line: str) -> None:
