@@ -183,7 +183,7 @@ debian-packages: ## Install the Debian packages that optional tests use (needs r
 node-tools: $(NODE_TOOLS) ## Install the npm packages that optional tests use into .venv/node (needs npm)
 
 .PHONY: frameworks
-frameworks: $(FRAMEWORKS) ## Install LangChain, LangGraph and the OpenAI Agents SDK, which optional tests use, into .venv/frameworks
+frameworks: $(FRAMEWORKS) ## Install LangChain, LangGraph, the OpenAI Agents SDK and Django, which optional tests use, into .venv/frameworks
 
 .PHONY: clean
 clean: ## Remove .venv and all build files
@@ -220,7 +220,7 @@ $(NODE_TOOLS): Makefile | .venv/bin/python
 
 # On top of .venv, and not in it: Symposia requires none of them.
 $(FRAMEWORKS): tests/support/frameworks/requirements.txt $(INSTALLED)
-	@echo "Installing LangChain, LangGraph and the OpenAI Agents SDK into .venv/frameworks ..."
+	@echo "Installing LangChain, LangGraph, the OpenAI Agents SDK and Django into .venv/frameworks ..."
 	@rm -rf $(@D)
 	@$(PIP) install --quiet --no-deps --target $(@D) --requirement $<
 	@touch $@

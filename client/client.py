@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from ..config.settings import load_settings, read_variable
 from ..models.errors import InvalidInput
 from ..state.usage_limits import TenantAccounts, TenantUsage
+from .base import current_client
 from .building.connection import redis_url_in_use
-from .building.installation import current_client
 from .reviews import ReviewMethods
 from .sessions import SessionMethods
 
@@ -37,9 +37,10 @@ class Client(SessionMethods, ReviewMethods):
     threads.
 
     Args:
-        settings: The settings of the installation. None: the settings of this process.
+        settings: The settings of the installation. None: those of `app`, or else of this process.
         redis_url: The Redis of the sessions, instead of that of the settings. None: that of the settings.
-        app: A Celery app that sends the tasks; `close` leaves it open. None: the client makes one.
+        app: A Celery app on which Symposia is installed, which sends the tasks; `close` leaves it open. None: the client
+            makes one.
         worker_grace_s: Seconds without a running worker before a call that waits logs a warning. Above 0,
             `submit` logs none.
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..models.errors import RedisUnavailable, ReviewNotFound
 from ..reviews.archive.access import review_reader
-from .building.installation import BaseClient
+from .base import BaseClient
 from .building.sessions import find_id
 
 # Reviews are imported when one is used: most programs use sessions only.

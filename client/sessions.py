@@ -16,8 +16,8 @@ from ..models.protocol.collab import Collab
 from ..models.sessions.how_to_run import HowToRun, check_no_inputs
 from ..models.turns.waiting import Pending
 from ..state.redis.readers import Unreadable
+from .base import BaseClient
 from .building.inbox import question_page
-from .building.installation import BaseClient
 from .submitting import list_options, name_index, read_session, read_submission, resolve_session_files
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class SessionMethods(BaseClient):
         for index, given in enumerate(sessions):
             with name_index(index):
                 submissions.append(read_session(given, self.settings))
-        if (local := self._eager_client()) is not None:
+        if (local := self._eager()) is not None:
             return [local.submit_and_wait(submission) for submission in submissions]
         return self._parts.sessions.submit_many(submissions, name_in_errors=name_index)
 

@@ -28,7 +28,7 @@ def symposia_server() -> Iterator[str]:
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
-    from ..client.local.client import run_server
+    from ..client.in_process.server import run_server
 
     with TemporaryDirectory(prefix="symposia-") as folder, run_server(Path(folder)) as url:
         yield url

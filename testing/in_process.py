@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
 from pydantic import ValidationError
 
 from ..agents.kinds.scripted import ScriptedAgent, ScriptedEntry, SlowScriptedAgent
-from ..client.building.installation import run_all_sessions
+from ..client.base import run_all_sessions
+from ..client.in_process.installation import InProcessInstallation
 from ..client.local.client import LocalClient
 from ..models.errors import InvalidInput, invalid_input
 from ..models.turns.turn import TurnContext, TurnOutcome
@@ -53,11 +54,11 @@ class TestInstallation(LocalClient):
         self._server_url = redis_url
         super().__init__(**{**_NO_SERVERS, **settings})
 
-    def _open_server(self, _stack: ExitStack) -> str:
-        """Return the URL of the given server, without the sessions of the test before."""
+    def _open(self, agents: Mapping[str, object], **settings: Any) -> InProcessInstallation:
+        """Return an installation on the given server, without the sessions of the test before."""
         with connect(self._server_url) as client:
             client.flushall()
-        return self._server_url
+        return InProcessInstallation(agents, url=self._server_url, **settings)
 
     @overload
     def register(self, name: str, *, replies: Sequence[Reply]) -> Script: ...
@@ -83,7 +84,7 @@ class TestInstallation(LocalClient):
         if isinstance(replies, str):
             raise InvalidInput("replies", replies, "must be a list")
         added = agent if replies is None else Script(replies)
-        self._add_agent(name, added)
+        self._local.add_agent(name, added)
         return added
 
     def answer(self, text: str, *, name: str | None = None, timeout_s: float = 5.0) -> Pending:

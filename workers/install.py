@@ -30,8 +30,6 @@ log = logging.getLogger(__name__)
 
 _CELERYS_CONSUMER = "celery.worker.consumer:Consumer"
 _OUR_CONSUMER = "symposia.patches.celery_consumer:ReconnectingConsumer"
-_CELERYS_SCHEDULER = "celery.beat:PersistentScheduler"
-_OUR_SCHEDULER = "symposia.workers.beat.beat:SchedulesInRedis"
 
 
 class _Installed:
@@ -141,20 +139,10 @@ def _prepare_worker(app: Celery, sender: Any = None, **_: Any) -> None:
     options = conf.broker_transport_options
     if has_redis_transport(str(conf.broker_url)) and "queue_order_strategy" not in options:
         conf.broker_transport_options = {**options, "queue_order_strategy": QUEUE_ORDER}
-    if getattr(sender, "beat", False):
-        _check_scheduler(sender)
     install_reviews(app, app.symposia_settings)
     prepare_worker(app)
+    app.steps["worker"].add("symposia.workers.steps.embedded_beat:EmbeddedBeatStep")
 
 
 def _say_idle(**_: Any) -> None:
     log.info("this worker consumes no queue of sessions: it runs none")
-
-
-def _check_scheduler(worker: Any) -> None:
-    if worker.scheduler == _CELERYS_SCHEDULER and not worker.app.conf.beat_schedule:
-        worker.scheduler = worker.app.conf.beat_scheduler = _OUR_SCHEDULER
-    else:
-        log.warning(
-            "the beat of this app does not run the schedules of Symposia: run `symposia beat` for them"
-        )

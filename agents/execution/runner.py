@@ -22,6 +22,7 @@ from ...models.text.redact import redact_value
 from ...models.turns.streaming import TurnOutput, writing_to
 from ...models.turns.turn import DraftMessage, TurnContext, TurnOutcome
 from ..agent import Agent, AgentWithServices, AnyAgent, InstantAgent, TurnServices
+from .django_connections import own_thread_for_blocking_calls
 from .failures import to_agent_error
 from .running import in_turn
 from .threads import LoopThread
@@ -223,6 +224,14 @@ class _Pending:
             self._call_agent.cancel()
             self._loop.log_if_blocked()
             raise AgentTimeout(f"no answer within {self._timeout_s:g} s") from None
+        except BaseException as error:
+            if self._call_agent.done():  # the agent has raised it
+                raise
+            # Raised in this thread while it waited, as Celery's soft time limit is.
+            self._call_agent.cancel()
+            if not isinstance(error, Exception):
+                raise
+            raise AgentTimeout(f"stopped by {type(error).__name__} of the worker") from None
         return check_outcome(outcome, max_message_bytes=self._max_message_bytes)
 
     def cancel(self, error: SymposiaError | None = None) -> None:
@@ -241,10 +250,11 @@ async def _call_agent(
     secrets: Iterable[str],
 ) -> object:
     try:
-        with in_turn(turn.session_id), reading_with(attachments), writing_to(output):
-            if hasattr(agent, "speak_with_services"):
-                return await cast(AgentWithServices, agent).speak_with_services(turn, turn_services)
-            return await cast(Agent, agent).speak(turn)
+        async with own_thread_for_blocking_calls():
+            with in_turn(turn.session_id), reading_with(attachments), writing_to(output):
+                if hasattr(agent, "speak_with_services"):
+                    return await cast(AgentWithServices, agent).speak_with_services(turn, turn_services)
+                return await cast(Agent, agent).speak(turn)
     except (SystemExit, KeyboardInterrupt) as error:  # it would end the event loop of all turns
         raise to_agent_error(error, secrets=secrets) from error
     except AgentError as error:  # it keeps its own cause

@@ -22,6 +22,7 @@ import traceback
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
@@ -114,6 +115,13 @@ class DaemonThreadPool:
             with self._lock:
                 if self._jobs is jobs:
                     self._unfinished -= 1
+        _close_loop_of_thread()
+
+
+def _close_loop_of_thread() -> None:
+    """Close the event loop that a call has left in this thread, as `run_sync` of pydantic-ai does."""
+    with suppress(RuntimeError):  # there is none
+        asyncio.get_event_loop().close()
 
 
 def _run_call(future: Future[T], call: Callable[[], T]) -> None:

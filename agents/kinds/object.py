@@ -42,7 +42,6 @@ from ...models.turns.streaming import output_of_turn
 from ...models.turns.turn import TurnContext, TurnOutcome
 from ..agent import AnyAgent
 from ..entry import AgentKind, KindEnv
-from ..execution.django_connections import fresh_async_connections
 from ..execution.failures import to_agent_error
 from ..execution.threads import DaemonThreadPool
 from ..tables import Window
@@ -261,8 +260,7 @@ class PromptAgent:
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
         """Ask for the output of this turn."""
-        async with fresh_async_connections():
-            answer = await self._ask(dialog_prompt(turn), output_of_turn())
+        answer = await self._ask(dialog_prompt(turn), output_of_turn())
         outcome = to_outcome(answer.output)
         return outcome if answer.usage is None else outcome.model_copy(update={"usage": answer.usage})
 

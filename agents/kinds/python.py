@@ -22,7 +22,6 @@ from ...models.sessions.options import AgentBinding
 from ...models.turns.streaming import TurnOutput, output_of_turn
 from ...models.turns.turn import TurnContext, TurnOutcome
 from ..entry import FieldProblem, GuardedEntry, KindEnv, check_import
-from ..execution.django_connections import fresh_async_connections
 from ..execution.loading import load_callable
 from ..execution.runner import bad_outcome
 from ..execution.threads import DaemonThreadPool
@@ -66,16 +65,13 @@ class PythonAgent:
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
         """Call the function; await it if it is async."""
-        answer: object = None
-        if not self._is_async:
+        answer: object
+        if self._is_async:
+            answer = self._function(turn)
+        else:
             answer = await asyncio.wrap_future(self._threads.submit(partial(self._function, turn)))
-            # A sync function may return a coroutine, for example a lambda around an async one.
-            if not inspect.isawaitable(answer) and not isinstance(answer, AsyncIterator):
-                return to_outcome(await self._read(answer))
-        async with fresh_async_connections():
-            if self._is_async:
-                answer = self._function(turn)
-            return to_outcome(await self._read(await answer if inspect.isawaitable(answer) else answer))
+        # A sync function may return a coroutine, for example a lambda around an async one.
+        return to_outcome(await self._read(await answer if inspect.isawaitable(answer) else answer))
 
     async def _read(self, answer: object) -> object:
         """Return what was answered; the text of an iterator, or else what was written, if nothing is returned."""

@@ -38,9 +38,10 @@ class AsyncClient(AsyncWrapper[Client]):
                 print(message.speaker, message.content)
 
     Args:
-        settings: The settings of the installation. None: the settings of this process.
+        settings: The settings of the installation. None: those of `app`, or else of this process.
         redis_url: The Redis of the sessions, instead of that of the settings. None: that of the settings.
-        app: A Celery app that sends the tasks; `close` leaves it open. None: the client makes one.
+        app: A Celery app on which Symposia is installed, which sends the tasks; `close` leaves it open. None: the client
+            makes one.
         worker_grace_s: Seconds without a running worker before a call that waits logs a warning. Above 0,
             `submit` logs none.
         max_threads: Maximum number of blocking calls at the same time, and of open iterators of `live()`.

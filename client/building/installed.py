@@ -24,17 +24,30 @@ def install_settings(app: Celery, prepare: Callable[[], Settings]) -> None:
     setattr(app, _PREPARE, prepare)
 
 
-def settings_of_app(app: Celery) -> Settings:
+def settings_of_app(app: Celery, given: Settings | None = None) -> Settings:
     """Return the settings of an app, which can then send the tasks of sessions.
 
+    Args:
+        app: The Celery app.
+        given: What the settings must be, except for the broker, which is that of the app. None: any.
+
     Raises:
-        InvalidInput: Symposia is not installed on it, or its settings break a rule.
+        InvalidInput: Symposia is not installed on it, or with other settings, or its settings break a rule.
     """
     prepare: Callable[[], Settings] | None = getattr(app, _PREPARE, None)
     if prepare is None:
         rule = "must be an app on which Symposia is installed: call symposia.install(app) first"
         raise InvalidInput("app", app.main or "(no name)", rule)
-    return prepare()
+    settings = prepare()
+    if given is not None and (names := _find_differences(settings, given)):
+        rule = f"must be omitted, or be those of symposia.install(app): they differ in {', '.join(names)}"
+        raise InvalidInput("settings", "(others)", rule)
+    return settings
+
+
+def _find_differences(settings: Settings, given: Settings) -> list[str]:
+    names = Settings.model_fields.keys() - {"broker_url"}
+    return sorted(name for name in names if getattr(settings, name) != getattr(given, name))
 
 
 def settings_for(app: Celery) -> Settings:

@@ -30,8 +30,9 @@ from ...models.errors import InvalidInput, ResultTimeout, SymposiaError
 from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Message
 from ...models.sessions.options import AgentBinding
+from ..in_process.installation import THREADS, check_agent_names
 from ..submitting import read_session
-from .client import THREADS, LocalClient, check_agent_names
+from .client import LocalClient
 
 log = logging.getLogger(__name__)
 

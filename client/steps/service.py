@@ -207,10 +207,10 @@ class Steps:
             InvalidInput: A value breaks a rule.
         """
         from ...models.text.ids import new_id
-        from ..local.eager import eager_client
+        from ..in_process.eager import eager_installation
 
         submission = read_step(new_id(), results, document, inputs, previous)
-        job = eager_client(self._app, self._settings).submit_unattended(submission)
+        job = eager_installation(self._app, self._settings).submit_unattended(submission)
         return result_data(job.result(allow_join=True).raise_for_failure())
 
     def send(self, session_id: str) -> None:

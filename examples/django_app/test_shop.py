@@ -32,7 +32,7 @@ def running(request):
     worker.wait(60)
 
 
-async def converse() -> str:
+async def converse():
     browser = AsyncClient()
     submitted = await browser.post("/", {"topic": "a red door"})
     page = submitted.headers["Location"]
@@ -41,10 +41,23 @@ async def converse() -> str:
     while (await browser.post(f"{page}/reply", {"text": "Make it blue."})).status_code == 409:
         assert time.monotonic() < deadline, "the editor is not asked"
         await asyncio.sleep(0.1)
-    events = await browser.get(f"{page}/events")
+    text = await read_events(browser, page)
+    assert text.index("We offer a red door.") < text.index("Make it blue.") < text.index("event: end")
+
+    first, last = [line.removeprefix("id: ") for line in text.splitlines() if line.startswith("id: ")]
+    for after, expected in ((first, "Make it blue."), (last, "event: end")):
+        again = await read_events(browser, page, headers={"Last-Event-ID": after})
+        assert expected in again
+        assert "We offer" not in again
+    for wrong in ("1-1", "x"):
+        refused = await browser.get(f"{page}/events", headers={"Last-Event-ID": wrong})
+        assert refused.status_code == 400
+
+
+async def read_events(browser, page, **options):
+    events = await browser.get(f"{page}/events", **options)
     return "".join([part.decode() async for part in events.streaming_content])
 
 
 def test_person_answers_in_the_browser(running):
-    text = asyncio.run(converse())
-    assert text.index("We offer a red door.") < text.index("Make it blue.") < text.index("event: end")
+    asyncio.run(converse())

@@ -11,7 +11,7 @@ from celery_app import settings
 from fastapi import Body, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 
-from symposia import AsyncClient, AsyncCollabJob, MaxRounds, SessionNotFound
+from symposia import AsyncClient, AsyncCollabJob, InvalidInput, MaxRounds, SessionNotFound
 from symposia.errors import ReplyRefused
 
 PAGE = Path(__file__).with_name("page.html").read_text()
@@ -53,6 +53,11 @@ async def events(request: Request, session_id: UUID) -> StreamingResponse:
     """Send each message of a session as a server-sent event, until its end."""
     job = await find_job(request, session_id)
     after = request.headers.get("Last-Event-ID")  # of a browser that connects again
+    try:
+        if after is not None:
+            await anext(job.messages(after=after), None)
+    except InvalidInput as error:  # after an answer 400, the browser does not connect again
+        raise HTTPException(400, str(error)) from None
 
     async def stream() -> AsyncIterator[str]:
         async with aclosing(job.messages(follow=True, after=after)) as messages:

@@ -39,3 +39,11 @@ def test_person_answers_in_the_browser(browser):
         time.sleep(0.1)
     text = browser.get(f"{session}/events").text
     assert text.index("We offer a red door.") < text.index("Make it blue.") < text.index("event: end")
+
+    first, last = [line.removeprefix("id: ") for line in text.splitlines() if line.startswith("id: ")]
+    for after, expected in ((first, "Make it blue."), (last, "event: end")):
+        again = browser.get(f"{session}/events", headers={"Last-Event-ID": after}).text
+        assert expected in again
+        assert "We offer" not in again
+    for wrong in ("1-1", "x"):
+        assert browser.get(f"{session}/events", headers={"Last-Event-ID": wrong}).status_code == 400

@@ -12,7 +12,7 @@ from redis import Redis
 
 from live import until
 from scaling import patient
-from symposia import Client, Collab, CollabJob, Participant, SymposiaError
+from symposia import Client, Collab, CollabJob, Participant, SymposiaError, install
 from symposia.config.settings import load_settings
 from symposia.errors import ClientClosed
 
@@ -160,6 +160,7 @@ def test_close_ends_a_call_that_waits(make: Callable[..., Client]):
 
 def test_app_of_the_caller_stays_open(make: Callable[..., Client], redis_url: str):
     app = Celery("mine", broker=redis_url, set_as_current=False)
+    install(app, make().settings)
     with make(app=app) as client:
         client.submit(a_collab())
     app.send_task("symposia.nothing")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("django", reason="needs the package django")
+from programs import find_frameworks
 
 LOAD = """
 import sys
@@ -30,7 +30,7 @@ def load(tmp_path, settings, *, start="import django", **variables):
     (tmp_path / "load.py").write_text(LOAD.format(start=start))
     env = {
         "DJANGO_SETTINGS_MODULE": "shop_settings",
-        "PYTHONPATH": ":".join(filter(None, sys.path)),
+        "PYTHONPATH": ":".join(filter(None, [*sys.path, str(find_frameworks())])),
         **variables,
     }
     run = subprocess.run(

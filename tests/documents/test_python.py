@@ -53,8 +53,16 @@ def test_programs_of_the_page_run_in_order(terminal: Terminal) -> None:
                 return [text async for text in events(job, **more)]
 
         texts = asyncio.run(sent())
-        again = asyncio.run(sent(last_event_id=texts[1].split()[1]))
-        assert texts[2:] == again and len(texts) == 4, texts
+        last_event_id = texts[1].split()[1]
+        again = asyncio.run(sent(last_event_id=last_event_id))
+        assert texts[2:] == again and len(texts) == 5, texts
+
+        async def known(*ids):
+            async with AsyncClient() as browser:
+                job = await browser.get_job("3f2a91c4")
+                return [await is_known(job, one) for one in ids]
+
+        assert asyncio.run(known(last_event_id, texts[3].split()[1], "1-1", "x")) == [True, True, False, False]
         entry = client.schedules.get("nightly")
         print(entry.schedule.name, entry.paused, client.memory.get(42, "room")["parameters"])
         """,

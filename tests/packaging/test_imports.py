@@ -84,3 +84,15 @@ def test_the_environment_is_read_by_config_alone(folder: str) -> None:
 @pytest.mark.parametrize("folder", sorted({"", *PACKAGES}))
 def test_inside_the_package_imports_are_relative(folder: str) -> None:
     assert not offenders(folder, lambda tree: "symposia" in packages_of(tree))
+
+
+@pytest.mark.parametrize("folder", sorted(PACKAGES - {"agents", "models", "workers"}))
+def test_nothing_is_imported_by_name_against_the_order(folder: str) -> None:
+    """Except for modules with an earlier path, and for programs that start what is above them."""
+
+    def imports_by_name(tree: ast.AST) -> bool:
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+        names = [ast.unparse(call.args[0]) for call in calls if "import_module" in ast.unparse(call.func)]
+        return any(name.strip("'f").startswith("symposia") for name in names)
+
+    assert not offenders(folder, imports_by_name)

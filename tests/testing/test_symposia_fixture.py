@@ -142,14 +142,16 @@ def test_wrong_agent_is_refused(symposia, given, message):
 
 class TestSettings:
     @pytest.fixture
-    def symposia_settings(self, monkeypatch):
+    def symposia_settings(self, monkeypatch, tmp_path):
         monkeypatch.setenv("SYMPOSIA_MEMORY_REDIS_URL", UNREACHABLE)
+        monkeypatch.setenv("SYMPOSIA_DATA_DIR", str(tmp_path))
         return {"max_turns": 3}
 
-    def test_settings_are_those_of_the_fixture(self, symposia):
+    def test_settings_are_those_of_the_fixture(self, symposia, tmp_path):
         symposia.register("ann", replies=["Hello."])
         assert len(contents(package.submit(talk("ann")))) == 3
         assert symposia.settings.memory_redis_url is None
+        assert symposia.settings.data_dir != tmp_path
 
 
 def test_no_thread_outlives_it(symposia_server):

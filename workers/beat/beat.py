@@ -22,7 +22,7 @@ from celery.schedules import BaseSchedule, schedstate
 from redis.exceptions import RedisError
 
 from ...client.building.connection import redis_url_in_use
-from ...config.settings import load_settings
+from ...client.building.installed import settings_for
 from ...models.extras import Needed
 from ...models.text.ids import moment_from_ms
 from ...models.text.redact import without_password
@@ -124,7 +124,7 @@ class SchedulesInRedis(RedBeatScheduler):  # type: ignore[misc]  # RedBeat has n
     Entry = BeatEntry
 
     def __init__(self, app: Celery, **options: Any) -> None:
-        settings = load_settings()
+        settings = settings_for(app)
         url = redis_url_in_use(settings)
         client = connect(url)
         app.symposia_schedules = ScheduleStore(client)  # type: ignore[attr-defined]

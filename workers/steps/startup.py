@@ -55,6 +55,8 @@ class RuntimeStep(bootsteps.StartStopStep):
             end_worker(error)
         for problem in runtime.agents.registry.check():
             log.warning("problem in the agents file, the agent will fail: %s", problem)
+        for line in find_short_limits(worker):
+            log.warning("%s", line)
         gc.freeze()  # imported modules are no garbage: each full collection would scan them
 
 
@@ -65,30 +67,55 @@ _OF_PROCESSES = {
     "max_tasks_per_child": f"--pool {PREFORK}",
     "max_memory_per_child": f"--pool {PREFORK}",
 }
+#: Time limits of Celery that have an effect, by pool.
+_TIME_LIMITS = {
+    PREFORK: ("time_limit", "soft_time_limit"),
+    "gevent": ("time_limit",),
+    "eventlet": ("time_limit",),
+}
 
 
 def find_refusals(worker: Any, options: Mapping[str, Any], *, is_own: bool = True) -> Iterator[str]:
     """Yield a line for each option that this worker does not support.
 
-    `is_own`: whether the app is ours; the options of others may have a meaning for their own tasks.
+    `is_own`: whether the app is ours. The configuration of another app may be made for workers with other pools, so only
+    the command line counts; options of its beat have a meaning for its own tasks.
     """
     pool = pool_name(worker.pool_cls)
     if options.get("autoscale") and pool not in RESIZABLE:
         yield f"--autoscale does not work with the pool {pool}, whose size is fixed: use --concurrency"
+    if pool != PREFORK:
+        yield from _find_ineffective(pool, vars(worker) if is_own else options)
+    elif not is_own and getattr(worker, "pool_start_method", None) == "spawn":
+        yield "--pool-start-method spawn does not work with sessions, whose services its processes lack: use fork"
     if not is_own:
         return
-    if pool != PREFORK:
-        for name, instead in _OF_PROCESSES.items():
-            if getattr(worker, name):
-                yield f"--{name.replace('_', '-')} has no effect with the pool {pool}: use {instead}"
-        if getattr(worker, "pool_start_method", "fork") != "fork":  # since Celery 5.7
-            yield f"--pool-start-method has no effect with the pool {pool}"
     if not worker.app.amqp.queues.consume_from:
         yield "--exclude-queues leaves no queue to consume"
     for name, key in (("scheduler", "beat_scheduler"), ("schedule_filename", "beat_schedule_filename")):
         if getattr(worker, name) != worker.app.conf[key]:
             option = name.partition("_")[0]
             yield f"--{option} cannot be changed: the schedules of Symposia are in Redis"
+
+
+def _find_ineffective(pool: str, given: Mapping[str, Any]) -> Iterator[str]:
+    for name, instead in _OF_PROCESSES.items():
+        if given.get(name):
+            yield f"--{name.replace('_', '-')} has no effect with the pool {pool}: use {instead}"
+    if given.get("pool_start_method") not in (None, "fork"):  # since Celery 5.7
+        yield f"--pool-start-method has no effect with the pool {pool}"
+
+
+def find_short_limits(worker: Any) -> Iterator[str]:
+    """Yield a line for each time limit of Celery that ends turns before their deadline."""
+    pool, deadline_s = pool_name(worker.pool_cls), worker.app.symposia_settings.turn_timeout_s
+    for name in _TIME_LIMITS.get(pool, ()):
+        limit_s = getattr(worker, name) if pool == PREFORK else worker.app.conf[f"task_{name}"]
+        if limit_s and limit_s <= deadline_s:
+            yield (
+                f"{name} {limit_s:g} s ends turns before their deadline of {deadline_s:g} s: "
+                "set turn_timeout_s to less than that"
+            )
 
 
 class OptionsStep(bootsteps.Step):

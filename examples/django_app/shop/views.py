@@ -4,12 +4,13 @@ import json
 from contextlib import aclosing
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from shop.celery import app
-from symposia import AsyncClient, AsyncCollabJob, MaxRounds, SessionNotFound
+from symposia import AsyncClient, AsyncCollabJob, InvalidInput, MaxRounds, SessionNotFound
 from symposia.errors import ReplyRefused
 
 client = AsyncClient(app=app)  # one for the process and all its event loops
@@ -36,10 +37,15 @@ async def page(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 
 @require_GET
-async def events(request: HttpRequest, session_id: UUID) -> StreamingHttpResponse:
+async def events(request: HttpRequest, session_id: UUID) -> HttpResponseBase:
     """Send each message of a session as a server-sent event, until its end."""
     job = await find_job(session_id)
     after = request.headers.get("Last-Event-ID")  # of a browser that connects again
+    try:
+        if after is not None:
+            await anext(job.messages(after=after), None)
+    except InvalidInput as error:  # after an answer 400, the browser does not connect again
+        return HttpResponseBadRequest(str(error), content_type="text/plain")
 
     async def stream():
         async with aclosing(job.messages(follow=True, after=after)) as messages:

@@ -1,4 +1,4 @@
-"""A database that ends all connections fails at most one attempt of a turn of each thread, and no later session."""
+"""Agents in a process that uses Django's database: lost connections, and blocking calls of asynchronous agents."""
 
 from __future__ import annotations
 
@@ -9,29 +9,52 @@ from pathlib import Path
 
 import pytest
 
+from programs import find_frameworks
 from scaling import patient
 from servers.postgres import MISSING, own_postgres, programs
 
-pytest.importorskip("django", reason="needs the package django")
 
-SCRIPT = Path(__file__).parents[2] / "support/stub_agents/django_database.py"
+@pytest.fixture
+def frameworks() -> Path:
+    return find_frameworks()
 
 
-@pytest.mark.parametrize("kind", ["sync", "async"])
-def test_lost_connections_fail_no_later_session(tmp_path, kind):
+def run(folder: Path, frameworks: Path, program: str, *arguments: str) -> list[str]:
+    """Run a program, and return its lines."""
+    ended = subprocess.run(
+        [sys.executable, "-m", f"stub_agents.{program}", *arguments],
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": ":".join(filter(None, [*sys.path, str(frameworks)]))},
+        capture_output=True,
+        text=True,
+        timeout=patient(90),
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        # The first query of a thread finds out that its connection is lost.
+        ("sync", ["4", "5", "5"]),
+        # Each turn has a connection of its own.
+        ("async", ["4", "4", "4"]),
+    ],
+)
+def test_lost_connections_fail_no_later_session(
+    tmp_path: Path, frameworks: Path, kind: str, expected: list[str]
+) -> None:
     if (bin_folder := programs()) is None:
         pytest.skip(MISSING)
     with own_postgres(bin_folder) as server:
-        run = subprocess.run(
-            [sys.executable, SCRIPT, server.url, kind],
-            check=False,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))},
-            capture_output=True,
-            text=True,
-            timeout=patient(60),
-        )
-    assert run.returncode == 0, run.stderr
-    reasons, calls = zip(*map(str.split, run.stdout.splitlines()), strict=True)
+        lines = run(tmp_path, frameworks, "django_database", server.url, kind)
+    reasons, calls = zip(*map(str.split, lines), strict=True)
     assert reasons == ("max_turns",) * 3
-    assert calls == ("4", "5", "5"), "the first query finds out that its connection is lost"
+    assert list(calls) == expected
+
+
+def test_blocking_calls_of_two_turns_run_at_the_same_time(tmp_path: Path, frameworks: Path) -> None:
+    lines = run(tmp_path, frameworks, "django_threads", str(tmp_path / "database.sqlite3"))
+    assert lines == ["max_turns", "max_turns", "4 connections closed"]

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pickle
+import signal
 import sys
 import threading
 
@@ -49,6 +50,35 @@ def raising(error):
 def test_outcome_of_the_agent_is_returned(runner, turn):
     agent = Speaks(lambda turn: TurnOutcome.say(f"turn {turn.turn_number}"))
     assert runner.run(agent, turn(turn_number=4), timeout_s=patient(5)) == TurnOutcome.say("turn 4")
+
+
+@pytest.mark.parametrize(("raised", "expected"), [(Exception, AgentTimeout), (BaseException, BaseException)])
+def test_agent_is_cancelled_when_its_thread_is_interrupted(runner, turn, raised, expected):
+    """As by Celery's soft time limit, and by gevent's timeout."""
+    cancelled = threading.Event()
+
+    class TimeLimit(raised):
+        pass
+
+    def interrupt(*_):
+        raise TimeLimit
+
+    async def wait(_turn):
+        while sys._current_frames()[threading.main_thread().ident].f_code.co_name != "wait":  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGUSR1)
+        try:
+            await asyncio.sleep(3_600)
+        finally:
+            cancelled.set()
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with pytest.raises(expected):
+            runner.run(Speaks(wait), turn(), timeout_s=patient(30))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert cancelled.wait(patient(5))
 
 
 def test_slow_agent_is_cancelled_at_its_deadline(runner, turn):

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import pytest
-from pydantic_ai import Agent
-from pydantic_ai.models.test import TestModel
+import asyncio
 
+import pytest
+
+from live import until
 from scaling import patient
+from stub_agents import model_agent
 from symposia import LocalClient, MaxTurns
 
 TURNS = 12
 WIDTH = 4
 
-model_agent = Agent(TestModel(custom_output_text="Hello"))
+loops: set[asyncio.AbstractEventLoop] = set()
 
 
-@model_agent.tool_plain
-def count() -> int:
-    return 1
-
-
-def ask(_turn: object) -> str:
-    return model_agent.run_sync("Say hello").output
+def ask(turn: object) -> str:
+    answer = model_agent.ask(turn)
+    loops.add(asyncio.get_event_loop())
+    return answer
 
 
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast"])
@@ -38,3 +37,6 @@ def test_run_sync_works_in_many_turns(mode):
             texts = [message.content for message in job.messages()]
             assert texts
             assert set(texts) == {"Hello"}
+    until(
+        lambda: loops and all(loop.is_closed() for loop in loops), what="the loops of the threads are closed"
+    )

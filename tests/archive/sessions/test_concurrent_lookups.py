@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from celery import Celery
 from redis import Redis
 
 from sessions.archiving_stepper import archive_now, spoken
@@ -166,7 +165,7 @@ def test_session_survives_a_concurrent_lookup(
     stepper: Stepper, opening: Callable[[str], object], looker: str, how: str
 ) -> None:
     """Everything happens between two commands of the reading client."""
-    other = Client(stepper.client.settings, app=Celery(broker=stepper.client.redis_url, set_as_current=False))
+    other = Client(stepper.client.settings)
     client = (
         other._installation.sessions.connections.redis
         if looker.startswith("a ")

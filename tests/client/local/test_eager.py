@@ -9,8 +9,8 @@ import pytest
 from celery import Celery
 
 from scaling import patient
-from symposia import AsyncClient, Client, InvalidInput, MaxTurns
-from symposia.client.local.eager import close_eager_client
+from symposia import AsyncClient, Client, InvalidInput, MaxTurns, install
+from symposia.client.in_process.eager import close_eager_installation, eager_installation
 from symposia.config.settings import Settings, load_settings
 
 AGENTS = """
@@ -31,15 +31,22 @@ UNREACHABLE = "redis://127.0.0.1:1"
 def settings(tmp_path, monkeypatch) -> Settings:
     monkeypatch.setenv("PARTNER_SECRET", "x" * 40)
     (tmp_path / "agents.toml").write_text(AGENTS)
-    return load_settings(redis_url=UNREACHABLE, broker_url=UNREACHABLE, agents_file=tmp_path / "agents.toml")
+    return load_settings(
+        redis_url=UNREACHABLE,
+        broker_url=UNREACHABLE,
+        agents_file=tmp_path / "agents.toml",
+        data_dir=tmp_path / "data",
+        archive=True,
+    )
 
 
 @pytest.fixture
-def app() -> Iterator[Celery]:
+def app(settings) -> Iterator[Celery]:
     app = Celery("shop", broker=UNREACHABLE, set_as_current=False)
     app.conf.task_always_eager = True
+    install(app, settings)
     yield app
-    close_eager_client(app)
+    close_eager_installation(app)
     app.close()
 
 
@@ -60,6 +67,15 @@ def test_session_has_ended_when_submit_returns(client, app, settings):
     assert job.state().is_final
     with Client(settings, app=app) as other:
         assert other.get_job(job.id).result().reason == "max_turns"
+
+
+def test_files_are_in_a_temporary_folder(client, app, settings):
+    submit(client, ann="shop")
+    folder = eager_installation(app, settings).settings.data_dir
+    assert folder.is_dir()
+    close_eager_installation(app)
+    assert not folder.exists()
+    assert not settings.data_dir.exists()
 
 
 def test_submit_returns_when_a_person_is_asked(client):

@@ -13,7 +13,7 @@ from documents.files import write_files
 from documents.pages import Page
 from symposia.agents.registry.registry import Registry
 from symposia.client.building.installed import is_installed
-from symposia.client.local.eager import close_eager_client
+from symposia.client.in_process.eager import close_eager_installation
 
 PAGE = Page("docs/celery.md")
 APP = PAGE.take("python", "symposia.install(app)")
@@ -51,7 +51,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
 
     monkeypatch.setattr(symposia, "submit", lambda _collab, *, on_end, **_: on_end)
     yield {"prepare": prepare, "report": report, "collab": None, "agents": {}, "symposia": symposia}
-    close_eager_client(app)
+    close_eager_installation(app)
 
 
 def test_chain_runs_a_session(names: dict[str, object]) -> None:

@@ -13,7 +13,7 @@ from celery.exceptions import TaskRevokedError
 import symposia
 from live import LiveWorker, until
 from scaling import patient
-from symposia.client.local.eager import close_eager_client
+from symposia.client.in_process.eager import close_eager_installation
 from symposia.client.steps.on_end import end_message_id
 from symposia.client.steps.service import session_id_of
 from symposia.config.settings import load_settings
@@ -342,7 +342,7 @@ def test_eager_step_runs_in_process(shop: Shop) -> None:
         result = shop.step({"ann": "say", "ben": "say"}).apply_async()
         assert result.get()["status"] == "completed"
     finally:
-        close_eager_client(shop.app)
+        close_eager_installation(shop.app)
 
 
 @pytest.mark.parametrize(

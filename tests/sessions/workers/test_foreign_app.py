@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from celery import Celery
+from celery import VERSION, Celery
 
 import symposia
+from live import until
 from scaling import patient
-from symposia.config.settings import load_settings
+from symposia.config.settings import Settings, load_settings
 from symposia.models.errors import InvalidInput
+from symposia.state.presence import BeatPresence
+from symposia.state.redis.connect import connect
 
 APP = "processes.foreign_app"
 POOLS = [
@@ -104,9 +108,25 @@ def test_worker_runs_sessions_of_the_queues_that_it_consumes(
         assert job.result(timeout=patient(30)).turns == 3
 
 
-def test_app_without_install_is_refused() -> None:
+@pytest.mark.parametrize(
+    "given", [None, load_settings(redis_url="redis://127.0.0.1:1")], ids=["", "settings"]
+)
+def test_app_without_install_is_refused(given: Settings | None) -> None:
     with pytest.raises(InvalidInput, match=r"app: must be an app on which .*symposia\.install\(app\)"):
-        symposia.Client(app=Celery("shop", set_as_current=False))
+        symposia.Client(given, app=Celery("shop", set_as_current=False))
+
+
+def test_client_of_an_app_has_the_settings_of_its_install(installation: Any) -> None:
+    app, settings = make_shop(installation), load_settings(**installation.settings)
+    others = settings.model_copy(update={"lease_s": 7.0, "queue": "others"})
+    rule = "settings: must be omitted, or be those of symposia.install(app): they differ in lease_s, queue"
+    with symposia.Client(settings, app=app) as client:
+        assert client.settings.broker_url is not None
+    for arguments in ({"settings": others}, {"redis_url": "redis://127.0.0.1:1"}):
+        with pytest.raises(InvalidInput, match="those of symposia"):
+            symposia.Client(**arguments, app=app)
+    with pytest.raises(InvalidInput, match=re.escape(rule)):
+        symposia.Client(others, app=app)
 
 
 def test_second_install_must_have_the_same_settings(installation: Any) -> None:
@@ -118,8 +138,32 @@ def test_second_install_must_have_the_same_settings(installation: Any) -> None:
         symposia.install(app, load_settings(**installation.settings, queue="others"))
 
 
-def test_autoscale_with_threads_is_refused(installation: Any) -> None:
-    options = ["--pool", "threads", "--autoscale", "4,1"]
-    worker = installation.start_worker(app=APP, options=options, wait=False)
+@pytest.mark.leaves_keys
+@pytest.mark.parametrize("own_schedule", ["", "3600"])
+def test_embedded_beat_runs_our_schedules_if_the_app_has_none(
+    installation: Any, monkeypatch: pytest.MonkeyPatch, own_schedule: str
+) -> None:
+    monkeypatch.setenv("SHOP_SCHEDULE", own_schedule)
+    worker = installation.start_worker(app=APP, options=["--pool", "threads", "-B"])
+    assert ("run `symposia beat`" in worker.log()) == bool(own_schedule)
+    if not own_schedule:
+        with connect(installation.redis_url) as redis:
+            until(BeatPresence(redis).list_alive, what="the beat has announced itself")
+
+
+@pytest.mark.parametrize(
+    ("pool", "option", "line"),
+    [
+        ("threads", ["--autoscale", "4,1"], "--autoscale does not work with the pool threads"),
+        ("threads", ["--time-limit", "5"], "--time-limit has no effect with the pool threads"),
+        ("solo", ["--max-tasks-per-child", "5"], "--max-tasks-per-child has no effect with the pool solo"),
+        pytest.param(
+            *("prefork", ["--pool-start-method", "spawn"], "--pool-start-method spawn does not work"),
+            marks=pytest.mark.skipif(VERSION < (5, 7), reason="Celery has no such option"),
+        ),
+    ],
+)
+def test_option_without_effect_is_refused(installation: Any, pool: str, option: list[str], line: str) -> None:
+    worker = installation.start_worker(app=APP, options=["--pool", pool, *option], wait=False)
     assert worker.process.wait(patient(40)) == 2
-    assert "--autoscale does not work with the pool threads" in worker.log()
+    assert line in worker.log()

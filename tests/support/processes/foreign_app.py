@@ -25,6 +25,8 @@ app.conf.update(
 if route := os.environ.get("SHOP_ROUTE"):
     app.conf.task_routes = {"symposia.*": {"queue": route}}
 app.conf.update(json.loads(os.environ.get("SHOP_CONF", "{}")))
+if seconds := os.environ.get("SHOP_SCHEDULE"):
+    app.conf.beat_schedule = {"size": {"task": "shop.size", "schedule": float(seconds), "args": ["x"]}}
 symposia.install(app)
 
 

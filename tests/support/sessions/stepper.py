@@ -10,6 +10,7 @@ from celery import Celery
 
 from stub_agents.memory import REGISTRY
 from symposia.client import Client
+from symposia.client.building.installed import install_settings
 from symposia.client.building.runtime import build_runtime
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
@@ -35,6 +36,7 @@ class Stepper:
         (folder / "agents.toml").write_text(tables + REGISTRY)
         settings = load_settings(redis_url=redis_url, agents_file=folder / "agents.toml", data_dir=folder)
         app = Celery(broker=redis_url, set_as_current=False)
+        install_settings(app, lambda: settings)
         return cls(Client(settings, app=app), build_runtime(app, settings, redis_url=redis_url))
 
     def open(self, *agents: str, turns: int, **how: Any) -> CollabJob:
