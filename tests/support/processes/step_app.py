@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from celery import Celery
+
 import symposia
 from live import until
 from scaling import patient
@@ -23,7 +25,19 @@ from symposia.workers.worker_app import create_worker_app
 
 settings = load_settings()
 FOLDER = Path(os.environ["SYMPOSIA_DATA_DIR"])
-app = create_worker_app(settings)
+
+
+def foreign_app() -> Celery:
+    """Return the app of `make test-foreign`; its YAML cannot represent the signatures of a canvas."""
+    from processes.foreign_app import app
+
+    app.conf.update(task_serializer="json", result_serializer="json", accept_content=["json"])
+    return app
+
+
+app = foreign_app() if os.environ.get("SYMPOSIA_TEST_APP") == "foreign" else create_worker_app(settings)
+#: The process of the worker; with the pool prefork, tasks run in its children.
+WORKER = os.getpid()
 app.conf.update(result_backend=os.environ["STEP_BACKEND"], task_ignore_result=False, result_expires=600)
 
 
@@ -35,7 +49,9 @@ def kill_once(boundary: str) -> None:
             if when:
                 until(_next_is_over, what="the next task has run")
             order.unlink()
-            os.kill(os.getpid(), signal.SIGKILL)
+            if os.getpid() != WORKER:
+                os.killpg(os.getpgid(WORKER), signal.SIGKILL)  # its other children would run on
+            os.kill(WORKER, signal.SIGKILL)
 
 
 def _next_is_over() -> bool:
