@@ -157,6 +157,8 @@ def test_revoke_cancels_session(shop: Shop, terminate: bool) -> None:
 
 def test_step_that_is_revoked_before_its_run_opens_no_session(shop: Shop) -> None:
     shop.start_worker()
+    # With gevent a worker is ready before it gets commands.
+    until(lambda: shop.app.control.ping(timeout=patient(1)), what="the worker gets commands")
     result = shop.step({"ann": "say", "ben": "say"}).apply_async(countdown=1)
     result.revoke()
     with pytest.raises(TaskRevokedError):
@@ -266,6 +268,7 @@ def test_on_end_sends_signature(shop: Shop, boundary: str) -> None:
     check_runs(shop, 2 if boundary == "after-message" else 1)
 
 
+@needs_slots
 def test_waiting_in_task_is_refused(shop: Shop) -> None:
     shop.start_worker()
     job = shop.installation.submit(
