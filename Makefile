@@ -34,6 +34,10 @@ LOWEST_TESTS := tests/client/aio tests/client/local/test_run_local.py tests/clie
 	tests/client/test_submitting_many.py tests/patches/test_celery_events.py tests/patches/test_kept_tasks.py tests/sessions/brokers tests/sessions/control \
 	tests/sessions/modes tests/sessions/steps tests/sessions/workers tests/state/redis tests/testing/test_symposia_fixture.py \
 	tests/workers/heartbeat tests/workers/test_program.py tests/workers/test_worker_options.py
+# Pools of `test-foreign`; its tests in each pool, and more in one of them.
+POOLS := threads prefork solo gevent
+FOREIGN_TESTS := tests/sessions/modes tests/sessions/workers/test_foreign_app.py
+FOREIGN_TESTS_threads := tests/sessions/control tests/sessions/steps
 INSTALLED := .venv/.installed
 LOWEST := .venv/lowest/.installed
 LOCAL_MODEL := .venv/.local-model
@@ -74,11 +78,11 @@ test-all: $(INSTALLED) ## Run the tests, the long ones too, and property tests w
 	@$(ALL_EXAMPLES) $(PYTEST) -m 'not soak' $(ARGS)
 
 .PHONY: test-foreign
-test-foreign: $(INSTALLED) ## Run the tests of sessions with workers of another Celery app, in each pool that is installed
-	@for pool in threads prefork solo $$($(BIN)/python -c 'import gevent' 2>/dev/null && echo gevent); do \
-		echo "pool $$pool"; \
-		SYMPOSIA_TEST_APP=foreign SYMPOSIA_TEST_POOL=$$pool $(PYTEST) tests/sessions $(ARGS) || exit 1; \
-	done
+test-foreign: $(POOLS:%=test-foreign-%) ## Run tests of sessions with workers of another Celery app, in each pool: about 4 minutes, all ARGS=tests/sessions
+
+test-foreign-%: $(INSTALLED)
+	@echo "Workers of another app, pool $*:"
+	@SYMPOSIA_TEST_APP=foreign SYMPOSIA_TEST_POOL=$* $(PYTEST) $(or $(ARGS),$(FOREIGN_TESTS) $(FOREIGN_TESTS_$*))
 
 .PHONY: test-lowest
 test-lowest: $(LOWEST) ## Run tests of clients and workers with the lowest versions of the required packages: about 3 minutes

@@ -13,6 +13,7 @@ from typing import cast
 
 from redis import Redis
 
+from .once import OnceStore
 from .redis.due_index import DueIndex
 from .redis.keys import STEPS, session_key
 from .redis.readers import server_ms
@@ -66,6 +67,8 @@ class StepStore:
         self.index = StepIndex(client)
         #: How far workers have come in the common queue.
         self.progress = QueueProgress(client)
+        #: Calls of URLs that run, or have run.
+        self.once = OnceStore(client)
 
     def register(self, session_id: str, call: str, *, stage: str, check_in_ms: int) -> tuple[str, int]:
         """Store a step before its message is sent (`sent`) or its session is opened (`waiting`).
@@ -120,6 +123,10 @@ class StepStore:
         """Record that a step is over."""
         call_script(self._client, "steps/finish", [_key(session_id)], {"ttl_ms": ttl_ms})
         self.index.remove(session_id)
+
+    def failed_attempts(self, session_id: str) -> int:
+        """Return the number of failed attempts to call the URL of a session."""
+        return int(cast("str | None", self._client.hget(_key(session_id), "attempts")) or 0)
 
     def count_attempt(self, session_id: str, *, ttl_ms: int) -> int:
         """Count an attempt to call the URL of a session; return their number."""

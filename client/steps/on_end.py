@@ -17,7 +17,7 @@ from ...jobs.collab import CollabJob
 from ...jobs.result import JobResult
 from ...models.errors import AgentError, AgentFailed, InvalidInput, SymposiaError
 from ...models.sessions.on_end import OnEnd, check_url
-from ...models.text.ids import derived_id
+from ...models.text.ids import derived_id, new_id
 from ...state.steps import StepStore
 from .once import marked
 
@@ -93,10 +93,19 @@ class OnEndSender:
         self.end(job.id)
 
     def _call(self, job: CollabJob, url: str) -> None:
-        """Call a URL once; another attempt is the work of the sweep."""
+        """Call a URL once; another attempt is the work of the sweep.
+
+        The sweeps of sessions and of steps may find the same end, in two processes: one of them calls.
+        """
         try:
-            self._post(job, url)
-            self._fault_hook("after-message")
+            attempt, copy = f"{end_message_id(job.id)}:{self._store.failed_attempts(job.id)}", new_id()
+            answer = self._store.once.start(attempt, copy, lease_ms=_TIMEOUT_S * 1000)
+            if answer == "running":
+                return
+            if answer == "start":
+                self._post(job, url)
+                self._fault_hook("after-message")
+                self._store.once.finish(attempt, copy)
             self.end(job.id)
         except AgentError as error:
             self._failed(job.id, error)

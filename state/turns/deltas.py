@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ...models.errors import StateError
+from ...models.errors import ClientClosed, StateError
 from ...models.text.redact import scrub_secrets
 from ...models.turns.streaming import Delta, ToolEvent, ToolStatus
 from ..redis.keys import session_key
@@ -138,15 +138,19 @@ class DeltaPublisher:
         self._has_pending.set()
 
     def _run(self) -> None:
+        """Send what is pending, until the client is closed."""
         while True:
             self._has_pending.wait()
             self._has_pending.clear()
             with self._lock:
                 heard, self._heard = self._heard, set()
-            for writer in heard:
-                delta = writer.take()
-                if delta is not None:
-                    self._send(writer.key, delta)
+            try:
+                for writer in heard:
+                    delta = writer.take()
+                    if delta is not None:
+                        self._send(writer.key, delta)
+            except ClientClosed:
+                return
             time.sleep(EVERY_S)
 
     def _send(self, key: str, delta: Delta) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,10 +24,11 @@ from symposia.jobs.collab import CollabJob
 from symposia.jobs.result import JobResult
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.workers.worker_app import create_worker_app
+from tested_worker import TESTED_APP, options_of_worker, skip_if_lacking
 
-FOREIGN_APP = "processes.foreign_app"
-#: The app of the workers: ours, or another one on which Symposia is installed.
-TESTED_APP = FOREIGN_APP if os.environ.get("SYMPOSIA_TEST_APP") == "foreign" else "symposia.workers"
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    skip_if_lacking(item)
 
 
 @dataclass
@@ -71,8 +71,7 @@ class LiveInstallation:
     ) -> LiveWorker:
         env = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in self.settings.items()}
         name = f"w{len(self.workers) + 1}"
-        if app == FOREIGN_APP and "--pool" not in options:
-            options = [*options, "--pool", os.environ.get("SYMPOSIA_TEST_POOL", "threads")]
+        options = options_of_worker(app, options)
         # gevent patches modules before they are imported: a fork of a process that has imported them would hang.
         worker = LiveWorker(
             name,

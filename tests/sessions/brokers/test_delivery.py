@@ -55,6 +55,7 @@ def deliver_again(installation, job, mode):
     return len(calls)
 
 
+@pytest.mark.worker_needs("slots")
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast"])
 def test_redelivered_turns_change_nothing(installation, checked, mode):
     gate = installation.folder / "gate"

@@ -107,6 +107,7 @@ def test_cancelled_turn_state_names_the_last_speaker(gated_job):
     assert state.turn_started_at == format_timestamp(given.timestamp)
 
 
+@pytest.mark.worker_needs("slots")
 def test_turn_state_omits_dropped_turns(shared, checked):
     gate = shared.folder / "gate"
     job = shared.submit(

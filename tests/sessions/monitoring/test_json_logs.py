@@ -24,6 +24,7 @@ def json_logs(monkeypatch):
     monkeypatch.setenv("CELERY_QUIET", "1")  # no banner
 
 
+@pytest.mark.worker_needs("own app")
 def test_lines_of_a_failed_turn_name_it(installation, json_logs):
     worker = installation.start_worker()
     job = installation.submit(
@@ -73,6 +74,7 @@ def test_flower_writes_json_too(installation):
 
 
 @pytest.mark.long
+@pytest.mark.worker_needs("own app")
 def test_libraries_are_quiet_in_the_log_of_a_worker(installation, monkeypatch):
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
     worker = installation.start_worker()

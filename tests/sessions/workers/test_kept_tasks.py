@@ -11,6 +11,8 @@ from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.patches.kept_tasks import SLICE_S
 from symposia.state.redis.connect import connect
 
+pytestmark = pytest.mark.worker_needs("threads")
+
 
 def messages_sent(installation) -> int:
     """How many messages were put into a queue so far."""

@@ -21,6 +21,7 @@ app.conf.update(
     worker_send_task_events=True,
     task_send_sent_event=True,
     broker_connection_retry_on_startup=True,
+    worker_prefetch_multiplier=1,  # docs/celery.md says why
 )
 if route := os.environ.get("SHOP_ROUTE"):
     app.conf.task_routes = {"symposia.*": {"queue": route}}

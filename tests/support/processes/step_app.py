@@ -17,7 +17,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
 
-from celery import Task, current_task
+from celery import Celery, Task, current_task
 from celery.signals import after_task_publish
 from kombu import pools
 from redis import Redis
@@ -34,7 +34,19 @@ from symposia.workers.worker_app import create_worker_app
 
 settings = load_settings()
 FOLDER = Path(os.environ["SYMPOSIA_DATA_DIR"])
-app = create_worker_app(settings)
+
+
+def foreign_app() -> Celery:
+    """Return the app of `make test-foreign`; its YAML cannot represent the signatures of a canvas."""
+    from processes.foreign_app import app
+
+    app.conf.update(task_serializer="json", result_serializer="json", accept_content=["json"])
+    return app
+
+
+app = foreign_app() if os.environ.get("SYMPOSIA_TEST_APP") == "foreign" else create_worker_app(settings)
+#: The process of the worker; with the pool prefork, tasks run in its children.
+WORKER = os.getpid()
 app.conf.update(result_backend=os.environ["STEP_BACKEND"], task_ignore_result=False, result_expires=600)
 
 
@@ -52,7 +64,9 @@ def kill_once(boundary: str) -> None:
             elif when:
                 until((FOLDER / "reached").exists, what=when)
             order.unlink()
-            os.kill(os.getpid(), signal.SIGKILL)
+            if os.getpid() != WORKER:
+                os.killpg(os.getpgid(WORKER), signal.SIGKILL)  # its other children would run on
+            os.kill(WORKER, signal.SIGKILL)
 
 
 def _lose_broker() -> None:
