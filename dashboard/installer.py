@@ -23,7 +23,7 @@ from ..workers.metrics import export_to_flower
 from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskPage, TaskRows, add_columns
 from .handlers.base import UnknownAddress
-from .handlers.collabs import ArchivedCollabsData, CollabsData, CollabsPage
+from .handlers.collabs import ArchivedCollabsData, CollabsData, CollabsPage, SearchData
 from .handlers.inbox import inbox_routes
 from .handlers.live import CollabsChanges, CollabsStream
 from .handlers.reviews import review_routes
@@ -100,6 +100,7 @@ def dashboard_handlers() -> list[Any]:
         url(r"/collabs", CollabsPage, name="collabs"),
         url(r"/api/collabs", CollabsData, name="api_collabs"),
         url(r"/api/collabs/archived", ArchivedCollabsData, name="api_collabs_archived"),
+        url(r"/api/collabs/search", SearchData, name="api_collabs_search"),
         url(r"/api/collabs/stream", CollabsStream, name="api_collabs_stream"),
         url(r"/api/collabs/changes", CollabsChanges, name="api_collabs_changes"),
         *session_routes(),

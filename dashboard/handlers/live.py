@@ -11,12 +11,12 @@ import asyncio
 
 from tornado.iostream import StreamClosedError
 
+from ...models.sessions.query import SessionQuery
 from ...models.text.redact import json_text
 from ..live.positions import BEGINNING
 from ..live.session_list import Changes, Cursor, ListedRow, read_cursor
-from ..views.collab_list import ListFilter
 from .base import BROWSER_COOKIE, DashboardHandler, DataHandler
-from .collabs import read_filter
+from .collabs import read_query
 
 #: Seconds without an event after which a comment is sent, so that proxies keep the connection.
 PING_S = 15.0
@@ -81,7 +81,7 @@ class CollabsStream(StreamHandler):
 
     async def send_events(self, *_parts: str) -> None:
         """Send the rows that changed since the position of the page, then each change."""
-        sessions, wanted, cursor = self.services.sessions, read_filter(self), cursor_of(self)
+        sessions, wanted, cursor = self.services.sessions, read_query(self), cursor_of(self)
         start = "" if cursor.position == BEGINNING else _change_events(sessions.changes_since(cursor), wanted)
         cursor = sessions.cursor
         await self.send(OPENING + start + self._counts())
@@ -101,7 +101,7 @@ class CollabsChanges(DataHandler):
 
     async def data(self, *_parts: str) -> object:
         """Return the rows that changed since a position."""
-        sessions, wanted = self.services.sessions, read_filter(self)
+        sessions, wanted = self.services.sessions, read_query(self)
         changes = sessions.changes_since(cursor_of(self))
         rows = [listed.row for listed in changes.rows]
         return {
@@ -122,12 +122,12 @@ def cursor_of(handler: DashboardHandler) -> Cursor:
     return read_cursor(sent_position(handler), name="after")
 
 
-def _change_events(changes: Changes, wanted: ListFilter) -> str:
+def _change_events(changes: Changes, wanted: SessionQuery) -> str:
     gone = "".join(map(_gone_event, changes.removed))
     return ("" if changes.is_complete else _RELOAD) + gone + _row_events(changes.rows, wanted)
 
 
-def _row_events(rows: list[ListedRow], wanted: ListFilter) -> str:
+def _row_events(rows: list[ListedRow], wanted: SessionQuery) -> str:
     events = []
     for listed in rows:
         if wanted.matches(listed.row):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,10 @@ class Covers:
             else ""
         )
 
+    def to_json(self) -> dict[str, object]:
+        """Return it as JSON data."""
+        return {**asdict(self), "older_text": self.older_text}
+
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
@@ -59,9 +63,11 @@ class SearchPage:
     #: Number of sessions by status as shown and by kind of attention, and `all`: of all filters but these two.
     counts: Mapping[str, int]
     covers: Covers
-    #: Number of sessions that match, and of pages: at least one.
+    #: Number of sessions that match.
     total: int
+    #: Number of pages, at least one, and of this one: the last one if the query's is beyond.
     pages: int
+    page: int
 
 
 async def search_sessions(services: Services, query: SessionQuery) -> SearchPage:
@@ -128,7 +134,7 @@ def build_page(
     page = min(query.page, pages)
     rows = _page_rows(matching, search, replace(query, page=page), now_ms)
     return SearchPage(
-        tuple(rows), counts, _covers(live, reader, query, now_ms, is_partial=is_partial), total, pages
+        tuple(rows), counts, _covers(live, reader, query, now_ms, is_partial=is_partial), total, pages, page
     )
 
 

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any, Self
 
+from ..errors import InvalidInput
 from ..protocol.collab import CollabMode
 from ..text.durations import read_span
-from ..text.redact import excerpt
 from .shown_status import ShownStatus
 
 #: Kinds of attention, by their names in the URL, with the words of the page.
@@ -106,6 +107,23 @@ class SessionQuery:
             params: Values by name. Lists take commas and repeated names; of another repeated name the last counts.
                 Unknown names are ignored.
         """
+        query, faults = cls._read(params)
+        return query, tuple(map(str, faults))
+
+    @classmethod
+    def read_strictly(cls, params: Mapping[str, Sequence[str]]) -> Self:
+        """Return the query of parameters, as `read`.
+
+        Raises:
+            InvalidInput: A value is wrong.
+        """
+        query, faults = cls._read(params)
+        if faults:
+            raise faults[0]
+        return query
+
+    @classmethod
+    def _read(cls, params: Mapping[str, Sequence[str]]) -> tuple[Self, list[InvalidInput]]:
         reader = _Reader(params)
         statuses = reader.choices("status", _STATUSES, also=tuple(ATTENTIONS))
         attentions = (*reader.choices("attention", tuple(ATTENTIONS)), *_among(statuses, ATTENTIONS))
@@ -122,7 +140,7 @@ class SessionQuery:
             "page": reader.number("page", 1, most=MAX_PAGE),
             "per_page": reader.number("per_page", DEFAULT_PER_PAGE, most=MAX_PER_PAGE),
         }
-        return cls(**values), tuple(reader.notices)
+        return cls(**values), reader.faults
 
     def to_params(self) -> dict[str, str]:
         """Return the parameters of the URL, without defaults."""
@@ -198,6 +216,10 @@ class SessionQuery:
         )
 
 
+#: The query without filters.
+ANY_QUERY = SessionQuery()
+
+
 def attention_name(kind: str | None) -> str | None:
     """Return the name of a kind of attention in the URL; None: nothing needs attention."""
     return None if kind is None else _OLD_ATTENTIONS.get(kind, kind)
@@ -229,6 +251,7 @@ def sort_value(row: Mapping[str, Any], query: SessionQuery, now_ms: int) -> tupl
     return value.lower() if isinstance(value, str) else value, row["id"]
 
 
+@lru_cache(maxsize=32)
 def moment_ms(text: str, now_ms: int) -> int | None:
     """Return a time in milliseconds since the epoch; None for an empty text.
 
@@ -265,7 +288,7 @@ class _Reader:
 
     def __init__(self, params: Mapping[str, Sequence[str]]) -> None:
         self._params = params
-        self.notices: list[str] = []
+        self.faults: list[InvalidInput] = []
 
     def text(self, name: str) -> str:
         """Return a text without spaces around; one that is too long is cut."""
@@ -334,4 +357,4 @@ class _Reader:
         return int(value)
 
     def _refuse(self, name: str, value: str, rule: str) -> None:
-        self.notices.append(f"{name}: {rule} (got {excerpt(value)!r})")
+        self.faults.append(InvalidInput(name, value, rule))
