@@ -1,4 +1,4 @@
-"""The list of sessions: page and JSON, of the sessions in memory and of those in the archive."""
+"""The list of sessions as JSON, of the sessions in memory and of those in the archive."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, TypedDict
 from tornado.web import RequestHandler
 
 from ...archive.results import SessionFilter
-from ...models.modes import modes
-from ...models.sessions.query import SORT_FIELDS, SessionQuery
-from ...models.text.redact import json_text
-from ..views.collab_list import ATTENTIONS, MAX_ROWS, STATUSES, list_page
+from ...models.sessions.query import SessionQuery
+from ..views.collab_list import MAX_ROWS, list_page
 from ..views.collab_row import CollabRow
 from ..views.session_search import archived_row, group_sessions, search_sessions
-from .base import DashboardHandler, DataHandler, PageHandler
+from .base import DashboardHandler, DataHandler
 
 if TYPE_CHECKING:
     from ...archive.sessions.reader import ArchiveReader
@@ -75,22 +73,6 @@ def query_params(handler: DashboardHandler) -> dict[str, list[str]]:
     """Return the parameters of a request. Flower's `get_argument` escapes them for HTML."""
     names = handler.request.query_arguments
     return {name: RequestHandler.get_query_arguments(handler, name) for name in names}
-
-
-class CollabsPage(PageHandler):
-    """The list of sessions."""
-
-    async def get(self) -> None:
-        """Send the page."""
-        self.render_page(
-            "collabs.html",
-            title="Collabs",
-            tab="collabs",
-            script="collabs.js",
-            statuses=STATUSES | ATTENTIONS,
-            modes=[mode.name for mode in modes()],
-            sort_fields=json_text({**SORT_FIELDS, "duration": "opened_ms"}),
-        )
 
 
 class CollabsData(DataHandler):

@@ -8,15 +8,20 @@ Rows of the list may be sent again.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from tornado.iostream import StreamClosedError
 
+from ...models.errors import InvalidInput
 from ...models.sessions.query import SessionQuery
 from ...models.text.redact import json_text
+from ..live.fragments import View
 from ..live.positions import BEGINNING
 from ..live.session_list import Changes, Cursor, ListedRow, read_cursor
 from .base import BROWSER_COOKIE, DashboardHandler, DataHandler
+from .collab_list import list_view
 from .collabs import read_query
+from .fragments import poll_fragments, send_fragments
 
 #: Seconds without an event after which a comment is sent, so that proxies keep the connection.
 PING_S = 15.0
@@ -67,6 +72,23 @@ class StreamHandler(DashboardHandler):
         return self.get_cookie(BROWSER_COOKIE) or self.query_text("client") or str(self.request.remote_ip)
 
 
+#: Name in the URL -> view of the page.
+_VIEWS: dict[str, Callable[[DashboardHandler], View]] = {"collabs": list_view}
+
+
+def open_view(handler: DashboardHandler) -> View | None:
+    """Return the view that a page names; None: it names none.
+
+    Raises:
+        InvalidInput: There is no such view.
+    """
+    if not (name := handler.query_text("view")):
+        return None
+    if name not in _VIEWS:
+        raise InvalidInput("view", name, f"must be one of {', '.join(_VIEWS)}")
+    return _VIEWS[name](handler)
+
+
 def sent_position(handler: DashboardHandler) -> str:
     """Return the position that a page sent. A reconnecting browser sends it in a header."""
     return handler.request.headers.get("Last-Event-ID") or handler.query_text("after", BEGINNING)
@@ -81,6 +103,10 @@ class CollabsStream(StreamHandler):
 
     async def send_events(self, *_parts: str) -> None:
         """Send the rows that changed since the position of the page, then each change."""
+        if (view := open_view(self)) is not None:
+            await self.send(OPENING)
+            await send_fragments(self, view)
+            return
         sessions, wanted, cursor = self.services.sessions, read_query(self), cursor_of(self)
         start = "" if cursor.position == BEGINNING else _change_events(sessions.changes_since(cursor), wanted)
         cursor = sessions.cursor
@@ -101,6 +127,8 @@ class CollabsChanges(DataHandler):
 
     async def data(self, *_parts: str) -> object:
         """Return the rows that changed since a position."""
+        if (view := open_view(self)) is not None:
+            return await poll_fragments(self, view)
         sessions, wanted = self.services.sessions, read_query(self)
         changes = sessions.changes_since(cursor_of(self))
         rows = [listed.row for listed in changes.rows]
