@@ -126,8 +126,8 @@ def _status_html(row: CollabRow) -> str:
     if ended_ms is not None and row["shown"] == "failed":
         return time_html(ended_ms, "clock")
     if ended_ms is not None:
-        reason = _words(row["reason"])
-        return "" if reason == row["shown"] else escape_visible(reason)
+        # The reason of a cancelled session is a sentence of a person.
+        return "" if row["shown"] == "cancelled" else escape_visible(_words(row["reason"]))
     if row["attention"] is not None:
         since_ms = row.get("attention_since_ms")
         return f"since {time_html(since_ms, 'clock')}" if since_ms else ""
@@ -157,7 +157,7 @@ def _why(row: CollabRow) -> str:
         case "limit":
             return f"Stopped by its {_words(row['reason'])}"
         case "cancelled":
-            return f"“{detail}”" if detail else ""
+            return f"“{row['reason']}”" if row["reason"] not in (None, "cancelled") else detail
         case _:
             return row["attention_text"] or ""
 
