@@ -49,7 +49,7 @@ class DashboardLoader(Loader):
 
     def _create_template(self, name: str) -> Template:
         own = TEMPLATES_PATH / name
-        if own.parent == TEMPLATES_PATH and own.is_file():
+        if TEMPLATES_PATH in own.parents and own.is_file():
             return Template(own.read_bytes(), name=name, loader=self)
         return super()._create_template(name)
 

@@ -65,7 +65,7 @@ async def _open() -> Services:
     hub = Hub(
         redis,
         sessions,
-        limits=AttentionLimits(int(settings.redispatch_after_s * 1000), int(settings.stuck_after_s * 1000)),
+        limits=AttentionLimits(int(settings.stuck_after_s * 1000)),
         retention_ms=settings.retention_s * 1000,
     )
     try:

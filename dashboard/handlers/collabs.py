@@ -9,7 +9,8 @@ from ...archive.results import ListedSession, SessionFilter
 from ...jobs.archived import state_of
 from ...models.modes import modes
 from ...models.text.redact import json_text
-from ..views.collab_list import ATTENTIONS, MAX_ROWS, SORT_FIELDS, STATUSES, ListFilter, ListOrder, list_page
+from ..views.attention import ATTENTIONS
+from ..views.collab_list import MAX_ROWS, SORT_FIELDS, STATUSES, ListFilter, ListOrder, list_page
 from ..views.collab_row import CollabFacts, CollabRow, build_row
 from .base import DashboardHandler, DataHandler, PageHandler
 
@@ -83,7 +84,7 @@ class CollabsPage(PageHandler):
             title="Collabs",
             tab="collabs",
             script="collabs.js",
-            statuses=STATUSES | ATTENTIONS,
+            statuses={**STATUSES, **ATTENTIONS},
             modes=[mode.name for mode in modes()],
             sort_fields=json_text(SORT_FIELDS),
         )

@@ -10,16 +10,11 @@ from typing import Any, TypedDict, cast
 from ...archive.results import decode_cursor, encode_cursor
 from ...models.errors import InvalidInput
 from ...models.protocol.collab import CollabStatus
+from .attention import ATTENTIONS, attention_name
 from .collab_row import CollabRow
 
-#: Values of the filter by status: those of collabs, and the kinds of attention. Each with its words in the page.
+#: Values of the filter by status, with their words in the page; those of `ATTENTIONS` are further ones.
 STATUSES = {status.value: status.value for status in CollabStatus}
-ATTENTIONS = {
-    "stuck": "stuck",
-    "no_worker": "without a worker",
-    "parked": "waiting for a person",
-    "unreadable": "unreadable",
-}
 #: Maximum rows per page.
 MAX_ROWS = 500
 
@@ -59,6 +54,7 @@ class ListFilter:
     text: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "status", attention_name(self.status))
         if self.status and self.status not in (*STATUSES, *ATTENTIONS):
             raise InvalidInput("status", self.status, f"must be one of {', '.join((*STATUSES, *ATTENTIONS))}")
 
