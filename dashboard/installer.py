@@ -24,6 +24,7 @@ from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskPage, TaskRows, add_columns
 from .handlers.base import UnknownAddress
 from .handlers.collabs import ArchivedCollabsData, CollabsData, CollabsPage
+from .handlers.health import HealthData
 from .handlers.inbox import inbox_routes
 from .handlers.live import CollabsChanges, CollabsStream
 from .handlers.reviews import review_routes
@@ -102,6 +103,7 @@ def dashboard_handlers() -> list[Any]:
         url(r"/api/collabs/archived", ArchivedCollabsData, name="api_collabs_archived"),
         url(r"/api/collabs/stream", CollabsStream, name="api_collabs_stream"),
         url(r"/api/collabs/changes", CollabsChanges, name="api_collabs_changes"),
+        url(r"/api/health", HealthData, name="api_health"),
         *session_routes(),
         *inbox_routes(),
         *schedule_routes(),

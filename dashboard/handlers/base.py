@@ -134,7 +134,7 @@ class PageHandler(DashboardHandler):
             invisible=INVISIBLE_IN_PAGES,
             # The token is in the page, so that the cookie is not needed in scripts.
             action_token=self.xsrf_token.decode() if self.allows_actions else "",
-            **values,
+            **{**self.health_values(), **values},
         )
 
 

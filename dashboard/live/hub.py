@@ -24,7 +24,7 @@ from ...models.errors import StateError
 from ...state.redis.keys import DUE, SESSIONS, session_key
 from ...state.redis.readers import time_ms
 from ...state.streams.reads import StreamReads
-from ..views.attention import AttentionLimits, Condition, condition_of, with_condition
+from ..views.attention import NO_CONDITION, AttentionLimits, Condition, condition_of, with_condition
 from ..views.unreadable import UnreadableSession, unreadable_row
 from .health_feed import HealthFeed
 from .loader import LoadedSession, load_sessions
@@ -311,6 +311,6 @@ class Hub:
             self._conditions[session_id] = condition
         return condition
 
-    def condition(self, session_id: str) -> Condition | None:
-        """Return what an unfinished session does, or why it does not move; None: it is not in memory."""
-        return self._conditions.get(session_id)
+    def condition(self, session_id: str) -> Condition:
+        """Return what a session does, or why it does not move; of one that has ended, no condition."""
+        return self._conditions.get(session_id, NO_CONDITION)
