@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 #: Setting of the Tornado application: the log of outages.
 _OUTAGES = "symposia_outages"
+#: Seconds after which a page that could not be read loads itself again.
+_RELOAD_AFTER_S = 5
 #: What to do, by status.
 _ADVICE = {
     400: "Correct the address, or open the page from the navigation.",
@@ -33,7 +35,7 @@ _ADVICE = {
     403: "Open the page under an allowed host name, as a user with the right to see it.",
     404: "The address may be incomplete, or the object has expired. Find it in the list.",
     409: "Load the page again: the state has changed in the meantime.",
-    503: "Check that Redis and the database of the archive are running. The page loads itself again every 5 seconds.",
+    503: "Check that Redis and the database of the archive are running. This page is loaded again every 5 seconds.",
 }
 _OTHER_ADVICE = "Load the page again. If the error repeats, the log of Flower has its details."
 
@@ -132,6 +134,8 @@ class AnswerHandler(FlowerHandler):
     def _send_error_page(self, status: int, line: str) -> None:
         if not hasattr(self, "_current_user"):
             self.current_user = None  # the navigation must not repeat an authentication that failed
+        if status == 503:
+            self.set_header("Refresh", str(_RELOAD_AFTER_S))
         _ = self.render(
             "error_page.html",
             page_title=f"Error {status}",
@@ -143,7 +147,6 @@ class AnswerHandler(FlowerHandler):
             action_token="",
             reason=make_visible(line),
             advice=_ADVICE.get(status, _OTHER_ADVICE),
-            is_temporary=status == 503,
             **self.health_values(),
         )
 

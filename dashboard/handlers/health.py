@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from ...models.errors import RedisUnavailable
 from ..services import Services
 from ..views.sentences import session_notice
 from .base import DashboardHandler
@@ -27,7 +30,14 @@ def health_event(services: Services, session_id: str | None) -> str:
 class HealthData(DashboardHandler):
     """The state of the data. `session`: that of a session's page."""
 
+    async def prepare(self) -> None:
+        """Check the request as usual. If Redis has never answered, the state says so."""
+        with suppress(RedisUnavailable):
+            await super().prepare()
+
     async def get(self) -> None:
         """Send the state."""
         self.set_header("Content-Type", "application/json; charset=UTF-8")
-        self.write(health_event(self.services, self.query_text("session")))
+        services: Services | None = getattr(self, "services", None)
+        session_id = self.query_text("session")
+        self.write(self.health.event() if services is None else health_event(services, session_id))

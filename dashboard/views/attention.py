@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
+from pydantic import JsonValue
+
 from ...models.metrics import StuckReason
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.options import FailurePolicy
@@ -189,6 +191,18 @@ def with_condition(row: CollabRow, condition: Condition) -> CollabRow:
         "attention_next": condition.then or None if condition.attention else None,
         "attention_since_ms": condition.since_ms if condition.attention else None,
         "attention_due_ms": condition.due_ms if condition.attention else None,
+    }
+
+
+def condition_json(condition: Condition) -> dict[str, JsonValue]:
+    """Return a condition for the JSON of one session."""
+    return {
+        "condition": condition.kind,
+        "attention": condition.attention,
+        "attention_text": condition.list_text(),
+        "attention_next": condition.then or None if condition.attention else None,
+        "attention_since_ms": condition.since_ms,
+        "attention_due_ms": condition.due_ms,
     }
 
 
