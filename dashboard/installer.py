@@ -25,6 +25,7 @@ from .flower_pages.task_list import TaskPage, TaskRows, add_columns
 from .handlers.base import UnknownAddress
 from .handlers.collab_list import CollabsPage
 from .handlers.collabs import ArchivedCollabsData, CollabsData, SearchData
+from .handlers.health import HealthData
 from .handlers.inbox import inbox_routes
 from .handlers.live import CollabsChanges, CollabsStream
 from .handlers.reviews import review_routes
@@ -56,7 +57,7 @@ class DashboardLoader(Loader):
 
     def _create_template(self, name: str) -> Template:
         own = TEMPLATES_PATH / name
-        if own.parent in (TEMPLATES_PATH, TEMPLATES_PATH / "fragments") and own.is_file():
+        if TEMPLATES_PATH in own.parents and own.is_file():
             return Template(own.read_bytes(), name=name, loader=self, autoescape="escape_visible")
         return super()._create_template(name)
 
@@ -110,6 +111,7 @@ def dashboard_handlers() -> list[Any]:
         url(r"/api/collabs/search", SearchData, name="api_collabs_search"),
         url(r"/api/collabs/stream", CollabsStream, name="api_collabs_stream"),
         url(r"/api/collabs/changes", CollabsChanges, name="api_collabs_changes"),
+        url(r"/api/health", HealthData, name="api_health"),
         *session_routes(),
         *inbox_routes(),
         *schedule_routes(),

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 #: Minimum number of seconds between two events with fragments.
 INTERVAL_S = 0.25
-#: Seconds without a change after which the stream says that the page is up to date.
+#: Seconds after which a view is read again without a change.
 TICK_S = 2.0
-_TICK = "event: tick\ndata: {}\n\n"
 _PAGES = "symposia_sent_pages"
 
 
@@ -35,7 +34,7 @@ def sent_token(handler: DashboardHandler) -> str:
 
 
 async def send_fragments(handler: StreamHandler, view: View) -> None:
-    """Send what the page does not have, then each change: events `fragments`, and `tick` without a change."""
+    """Send what the page does not have, then each change: events `fragments`."""
     pages, token = sent_pages(handler.application), sent_token(handler)
     sent = pages.get(token)
     while True:
@@ -45,8 +44,6 @@ async def send_fragments(handler: StreamHandler, view: View) -> None:
             sent = SentFragments.of(fragments)
             token = pages.put(sent, replaces=token)
             await handler.send(f"id: {token}\nevent: fragments\ndata: {json_text(changes)}\n\n")
-        else:
-            await handler.send(_TICK)
         await view.wait(TICK_S)
         await asyncio.sleep(began + INTERVAL_S - time.monotonic())
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from tornado.iostream import StreamClosedError
 
@@ -16,15 +17,19 @@ from ...models.errors import InvalidInput
 from ...models.sessions.query import SessionQuery
 from ...models.text.redact import json_text
 from ..live.fragments import View
+from ..live.health_feed import SEND_EVERY_S
 from ..live.positions import BEGINNING
 from ..live.session_list import Changes, Cursor, ListedRow, read_cursor
 from .base import BROWSER_COOKIE, DashboardHandler, DataHandler
 from .collab_list import list_view
 from .collabs import read_query
 from .fragments import poll_fragments, send_fragments
+from .health import health_event
 
 #: Seconds without an event after which a comment is sent, so that proxies keep the connection.
 PING_S = 15.0
+#: Seconds after which a change of the state of the data is sent.
+_HEALTH_TICK_S = 0.5
 #: Start of every stream: milliseconds after which a browser reconnects.
 OPENING = "retry: 1000\n\n"
 _RELOAD = "event: reload\ndata: {}\n\n"
@@ -33,7 +38,10 @@ _RELOAD = "event: reload\ndata: {}\n\n"
 class StreamHandler(DashboardHandler):
     """Handler of a stream. A slow page blocks its own handler only, and nothing is queued for it."""
 
+    #: The session that the page shows; None: another page.
+    session_id: str | None = None
     _task: asyncio.Task[None] | None = None
+    _health_task: asyncio.Task[None] | None = None
     _is_closed = False
 
     async def get(self, *parts: str) -> None:
@@ -52,6 +60,9 @@ class StreamHandler(DashboardHandler):
             except asyncio.CancelledError:
                 if not self._is_closed:
                     raise
+            finally:
+                if self._health_task is not None:
+                    self._health_task.cancel()
 
     async def send_events(self, *parts: str) -> None:
         """Send events; `parts` are the groups of the URL."""
@@ -64,9 +75,22 @@ class StreamHandler(DashboardHandler):
             self._task.cancel()
 
     async def send(self, events: str) -> None:
-        """Send events, and wait until they are on their way."""
+        """Send events, and wait until they are on their way. The first call also begins to send the state of the data."""
         self.write(events)
         await self.flush()
+        if self._health_task is None:
+            self._health_task = asyncio.create_task(self._send_health())
+
+    async def _send_health(self) -> None:
+        """Send the state of the data every two seconds, and soon after it has changed."""
+        with suppress(StreamClosedError):
+            while True:
+                revision = self.health.revision
+                await self.send(f"event: health\ndata: {health_event(self.services, self.session_id)}\n\n")
+                for _ in range(round(SEND_EVERY_S / _HEALTH_TICK_S)):
+                    await asyncio.sleep(_HEALTH_TICK_S)
+                    if self.health.revision != revision:
+                        break
 
     def _browser(self) -> str:
         return self.get_cookie(BROWSER_COOKIE) or self.query_text("client") or str(self.request.remote_ip)

@@ -1,21 +1,18 @@
 // Live parts of a page that the server renders: elements are replaced by their ids, and times grow older.
 //
-// The page has an element with `data-view` (the name of the view) and `data-sent` (the token of what it has), and the
-// template `flower-lost`, which says that Flower does not answer.
+// The page has an element with `data-view` (the name of the view) and `data-sent` (the token of what it has). Whether
+// Flower answers, and how old the page is, is shown by health.js.
+import { isStale, receive } from "./health.js";
 import { updateNode } from "./nodes.js";
 import { base } from "./page.js";
 
 const POLL_MS = 1000;
 const RETRY_STREAM_MS = 30000;
-const LATE_MS = 5000;
-const LOST_MS = 15000;
+const AGE_MS = 1000;
 
 const root = document.querySelector("[data-view]");
-const heardAt = { ms: Date.now() };
 let token = root.dataset.sent;
-let source = null;
 let streamAt = 0;
-let lostSince = null;
 
 const address = (end) => {
   const query = new URLSearchParams(location.search);
@@ -60,13 +57,12 @@ function arrange(list, order, fresh) {
 }
 
 function follow() {
-  source = new EventSource(address("stream"));
+  const source = new EventSource(address("stream"));
   source.addEventListener("fragments", (event) => {
     token = event.lastEventId || token;
-    hear();
     show(JSON.parse(event.data));
   });
-  source.addEventListener("tick", hear);
+  source.addEventListener("health", (event) => receive(JSON.parse(event.data)));
   source.onerror = () => {
     if (source.readyState !== EventSource.CLOSED) return;
     // The browser has too many streams, or Flower refuses this one.
@@ -85,45 +81,20 @@ async function poll() {
     if (response.ok) {
       const answer = await response.json();
       token = answer.after;
-      hear();
       show(answer);
     }
   } catch {
-    // `watch` shows that Flower does not answer.
+    // health.js shows that Flower does not answer.
   }
   setTimeout(poll, POLL_MS);
 }
 
-function hear() {
-  heardAt.ms = Date.now();
-  if (lostSince !== null) watch();
-}
-
-/** Show that Flower does not answer, or that it does again. */
-function watch() {
-  const age = Date.now() - heardAt.ms;
-  root.classList.toggle("is-late", age > LATE_MS);
-  const isLost = age > LOST_MS;
-  const notice = document.getElementById("flower-notice");
-  if (isLost && lostSince === null) {
-    lostSince = heardAt.ms;
-    const text = document.getElementById("flower-lost").content.cloneNode(true);
-    for (const time of text.querySelectorAll("time")) time.dateTime = new Date(lostSince).toISOString();
-    notice.replaceChildren(text);
-  } else if (!isLost && lostSince !== null) {
-    lostSince = null;
-    notice.replaceChildren();
-  }
-  root.classList.toggle("flower-lost", isLost);
-  tellTimes();
-}
-
 /** Write the times of the page: `data-as` is `ago`, `for`, `clock`, `minute` or `moment`. Old data has no ages. */
 function tellTimes() {
-  const isOld = lostSince !== null || root.querySelector(".stale") !== null;
-  for (const element of document.querySelectorAll("time[data-as]")) {
+  const isOld = isStale();
+  for (const element of root.querySelectorAll("time[data-as]")) {
     const at = new Date(element.dateTime);
-    const text = textOf(at, element.dataset.as, isOld && !element.closest(".notice"));
+    const text = textOf(at, element.dataset.as, isOld);
     if (element.textContent !== text) element.textContent = text;
     if (!element.title) element.title = at.toLocaleString();
   }
@@ -150,4 +121,4 @@ export function span(ms) {
 
 follow();
 tellTimes();
-setInterval(watch, 1000);
+setInterval(tellTimes, AGE_MS);

@@ -19,6 +19,8 @@ TimeForm = Literal["ago", "for", "clock", "minute", "moment"]
 MAX_NAMES = 3
 #: Characters of an id that the list shows.
 SHORT_ID = 8
+#: What a column without a value shows.
+NONE = "\N{EN DASH}"
 #: Part of a limit from which it is shown as near.
 NEAR = 0.9
 #: Attention -> badge, its class, and the class of the row's edge.
@@ -80,7 +82,7 @@ def span_text(ms: float) -> str:
 def dollars(micros: int) -> str:
     """Return a cost in US dollars from millionths; a dash: none."""
     if not micros:
-        return "–"
+        return NONE
     return f"${micros / 1e6:,.2f}" if micros >= 10_000 else f"${micros / 1e6:.4f}"
 
 
@@ -129,7 +131,7 @@ def _status_html(row: CollabRow) -> str:
         # The reason of a cancelled session is a sentence of a person.
         return "" if row["shown"] == "cancelled" else escape_visible(_words(row["reason"]))
     if row["attention"] is not None:
-        since_ms = row.get("attention_since_ms")
+        since_ms = row["attention_since_ms"]
         return f"since {time_html(since_ms, 'clock')}" if since_ms else ""
     times = [speaker["since_ms"] for speaker in row["speakers"] if speaker["since_ms"]]
     if not times:
@@ -168,8 +170,8 @@ def _next_html(row: CollabRow) -> str:
         return "continue with a larger one"
     if row["attention"] is None:
         return ""
-    due_ms = row.get("attention_due_ms")
-    words = escape_visible(row.get("attention_next") or "")
+    due_ms = row["attention_due_ms"]
+    words = escape_visible(row["attention_next"] or "")
     return " ".join(filter(None, (words, time_html(due_ms, "moment") if due_ms else "")))
 
 
@@ -201,7 +203,7 @@ def _progress_class(row: CollabRow) -> str:
 def _now(row: CollabRow) -> str:
     """Return who speaks, or is next."""
     if row["shown"] not in ("active", "suspended"):
-        return "–"
+        return NONE
     names = [speaker["name"] for speaker in row["speakers"] if speaker["state"] != "parked"]
     return ", ".join(names[:MAX_NAMES]) or "nobody"
 

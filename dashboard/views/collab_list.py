@@ -8,18 +8,12 @@ from functools import partial
 from typing import Any, TypedDict
 
 from ...archive.results import decode_cursor, encode_cursor
-from ...models.sessions.query import SessionQuery, sort_value
+from ...models.sessions.query import ATTENTIONS, SessionQuery, sort_value
 from ...models.sessions.shown_status import ShownStatus
 from .collab_row import CollabRow
 
-#: Values of the filter by status: those that are shown, and the kinds of attention. Each with its words in the page.
+#: Values of the filter by status, besides `ATTENTIONS`.
 STATUSES = {status.value: status.value for status in ShownStatus}
-ATTENTIONS = {
-    "stuck": "stuck",
-    "no_worker": "without a worker",
-    "parked": "waiting for a person",
-    "unreadable": "unreadable",
-}
 #: Maximum rows per page.
 MAX_ROWS = 500
 

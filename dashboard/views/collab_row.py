@@ -75,8 +75,12 @@ class CollabRow(TypedDict):
     detail: str | None
     #: One of `ATTENTIONS`; None: nothing. See `attention.py`.
     attention: str | None
-    #: The attention in words.
+    #: The attention in words, and what happens next without a person.
     attention_text: str | None
+    attention_next: str | None
+    #: Since when, and until when or when it is tried again.
+    attention_since_ms: int | None
+    attention_due_ms: int | None
     turns: int
     #: Maximum number of turns by the stop conditions; None: no such limit, or a far one.
     max_turns: int | None
@@ -190,7 +194,7 @@ def build_row(
     last_error: LastError | None = None,
     archived: bool = False,
 ) -> CollabRow:
-    """Return the row of a session, without its attention: see `attention_of`.
+    """Return the row of a session, without its attention: see `with_condition`.
 
     Args:
         state: The state of the session.
@@ -214,6 +218,9 @@ def build_row(
         detail=state.detail,
         attention=None,
         attention_text=None,
+        attention_next=None,
+        attention_since_ms=None,
+        attention_due_ms=None,
         turns=state.closed,
         max_turns=next((int(use.limit) for use in limits if use.unit == "turns"), None),
         rounds=state.rounds,

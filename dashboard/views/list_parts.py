@@ -193,7 +193,7 @@ def pager(query: SessionQuery, *, shown: int, total: int, pages: int, links: Lin
     page = min(query.page, pages)
     first = (page - 1) * query.per_page + 1
     return Pager(
-        f"{first:,}–{first + shown - 1:,} of {total:,}" if shown else "",
+        f"{first:,}\N{EN DASH}{first + shown - 1:,} of {total:,}" if shown else "",
         links.to(page=page + 1) if page < pages else "",
         links.to(page=page - 1) if page > 1 else "",
         [Link(links.to(per_page=size), f"{size} a page") for size in SIZES if size != query.per_page],
