@@ -23,12 +23,15 @@ from ..workers.metrics import export_to_flower
 from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskPage, TaskRows, add_columns
 from .handlers.base import UnknownAddress
-from .handlers.collabs import ArchivedCollabsData, CollabsData, CollabsPage
+from .handlers.collab_list import CollabsPage
+from .handlers.collabs import ArchivedCollabsData, CollabsData, SearchData
+from .handlers.health import HealthData
 from .handlers.inbox import inbox_routes
 from .handlers.live import CollabsChanges, CollabsStream
 from .handlers.reviews import review_routes
 from .handlers.schedules import schedule_routes
 from .handlers.session import session_routes
+from .views.visible import escape_visible
 
 #: Address that Flower listens on, unless its own options name another; its own default is all addresses.
 LOOPBACK = "127.0.0.1"
@@ -43,14 +46,19 @@ _END_OF_LIST = b"</ul>"
 class DashboardLoader(Loader):
     """Loader that searches the templates of the dashboard first, then those of Flower.
 
+    In the templates of the dashboard, every character of a value is visible, and has no meaning in HTML.
+
     Args:
         flower_path: Folder of Flower's templates.
     """
 
+    def __init__(self, flower_path: str) -> None:
+        super().__init__(flower_path, namespace={"escape_visible": escape_visible})
+
     def _create_template(self, name: str) -> Template:
         own = TEMPLATES_PATH / name
-        if own.parent == TEMPLATES_PATH and own.is_file():
-            return Template(own.read_bytes(), name=name, loader=self)
+        if TEMPLATES_PATH in own.parents and own.is_file():
+            return Template(own.read_bytes(), name=name, loader=self, autoescape="escape_visible")
         return super()._create_template(name)
 
 
@@ -100,8 +108,10 @@ def dashboard_handlers() -> list[Any]:
         url(r"/collabs", CollabsPage, name="collabs"),
         url(r"/api/collabs", CollabsData, name="api_collabs"),
         url(r"/api/collabs/archived", ArchivedCollabsData, name="api_collabs_archived"),
+        url(r"/api/collabs/search", SearchData, name="api_collabs_search"),
         url(r"/api/collabs/stream", CollabsStream, name="api_collabs_stream"),
         url(r"/api/collabs/changes", CollabsChanges, name="api_collabs_changes"),
+        url(r"/api/health", HealthData, name="api_health"),
         *session_routes(),
         *inbox_routes(),
         *schedule_routes(),

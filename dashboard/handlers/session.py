@@ -12,9 +12,14 @@ from ...jobs.attachments import find_attachment
 from ...jobs.collab import CollabJob
 from ...jobs.reading import facts_of
 from ...models.attachments import UNKNOWN_TYPE, Attachment
-from ...models.errors import SessionNotFound
+from ...models.errors import RedisUnavailable, SessionNotFound
 from ...models.text.redact import json_text
+from ..live.health_feed import render_session_notice
 from ..live.load_limits import SharedReads
+from ..live.positions import BEGINNING
+from ..views.attention import condition_json
+from ..views.collab_row import CollabFacts, CollabRow, build_row
+from ..views.sentences import session_notice
 from ..views.session.export import open_export
 from ..views.session.pages import MAX_ENTRIES, read_events, read_message, read_messages
 from ..views.session.reading import read_session
@@ -59,13 +64,38 @@ class SessionPage(PageHandler):
     """The page of one session."""
 
     async def get(self, session_id: str) -> None:
-        """Send the page; redirect from a shortened id to the whole one."""
-        job = await self.services.client.get_job(session_id)
-        if job.id != session_id:
-            self.redirect(f"{self.base_url}/collabs/{job.id}")
+        """Send the page; redirect from a shortened id to the whole one. While Redis is away, it is the one in memory."""
+        try:
+            row = await self._row(session_id)
+        except RedisUnavailable:
+            in_memory = self.services.sessions.get(session_id)
+            if in_memory is None:
+                raise
+            row = in_memory
+        if row["id"] != session_id:
+            self.redirect(f"{self.base_url}/collabs/{row['id']}")
             return
-        title = make_visible(facts_of(blocking_job(job)).collab.title)
-        self.render_page("session.html", title=title, tab="collabs", script="session.js", session_id=job.id)
+        condition = self.services.hub.condition(session_id)
+        notice = session_notice(row, condition, self.health.now_ms())
+        self.render_page(
+            "session.html",
+            title=make_visible(row["title"]),
+            tab="collabs",
+            script="session.js",
+            session_id=session_id,
+            session_notice=render_session_notice(notice),
+            **self.health_values(ended_ms=row["ended_ms"]),
+        )
+
+    async def _row(self, session_id: str) -> CollabRow:
+        """Return the row of the session, also of one that is not in memory."""
+        job = await self.services.client.get_job(session_id)
+        row = self.services.sessions.get(job.id)
+        if row is None:
+            collab = facts_of(blocking_job(job)).collab
+            facts = CollabFacts(0, collab.title, collab.mode, {})
+            row = build_row(await job.state(), facts, position=BEGINNING, archived=True)
+        return row
 
 
 class SessionDataHandler(DataHandler):
@@ -95,9 +125,15 @@ class SessionData(SessionDataHandler):
         (session_id,) = parts
         usage: UsageTotals = self.application.settings.setdefault(_USAGE, UsageTotals())
         reads: SharedReads = self.application.settings.setdefault(_READS, SharedReads())
+        hub = self.services.hub
         text = await reads.read(
             session_id,
-            lambda: self.read(session_id, lambda job: json_text(session_json(read_session(job, usage)))),
+            lambda: self.read(
+                session_id,
+                lambda job: json_text(
+                    {**session_json(read_session(job, usage)), **condition_json(hub.condition(job.id))}
+                ),
+            ),
         )
         self.send_json_text(text)
 

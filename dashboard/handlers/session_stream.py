@@ -30,6 +30,7 @@ class SessionStream(StreamHandler):
     async def send_events(self, *parts: str) -> None:
         """Send the changes from the position of the page on, until the session ends."""
         job = await self.services.client.get_job(parts[0])
+        self.session_id = job.id
         sent = dict(read_positions(sent_position(self)))
         await self.send(OPENING)
         if not (await job.state()).is_final and not await self._send_until_last(job.id, sent):

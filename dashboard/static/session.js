@@ -1,6 +1,7 @@
 // The page of one session: loads its parts, then follows its changes.
 
 import { moment } from "./format.js";
+import { isStale } from "./health.js";
 import { follow, showState } from "./live.js";
 import { updateChildren } from "./nodes.js";
 import { allowsActions, base, getJson, make, retry, RETRY_MS, runOnce, setHidden } from "./page.js";
@@ -28,6 +29,7 @@ const data = new TimelineData();
 let session = null;
 let names = new Map();
 let clockMs = 0; // time of the server minus that of the page
+let shownMs = 0; // time of the page up to which durations are counted
 let turnsBefore = null;
 let readTimer = null;
 let readAt = -READ_MS;
@@ -57,8 +59,10 @@ const actions = new ActionsView({
   status: at("action-status"), path: api, changed: () => readState().catch(showError),
 });
 
+// While the data is old, no time passes on the page.
 function nowMs() {
-  return performance.now() + clockMs;
+  if (!isStale()) shownMs = performance.now();
+  return shownMs + clockMs;
 }
 
 async function readState() {
@@ -213,7 +217,9 @@ function fillCard(name, nodes) {
 function showLive(state) {
   liveState = state;
   showState(state);
-  if (!session.is_live) at("live-status").textContent = `Archived, as of ${moment(session.updated_ms)}`;
+  if (session.is_live) return;
+  at("live-status").textContent = `Archived, as of ${moment(session.updated_ms)}`;
+  at("live-status").parentElement.classList.remove("visually-hidden");
 }
 
 function showError(error) {

@@ -54,7 +54,7 @@ def statuses(sessions: SessionList) -> dict[str, str]:
 async def hub_of(url: str) -> AsyncIterator[tuple[Hub, SessionList]]:
     """A hub that runs while the context lasts."""
     redis, sessions = aconnect(url), SessionList()
-    hub = Hub(redis, sessions, limits=AttentionLimits(60_000, 60_000), retention_ms=60_000)
+    hub = Hub(redis, sessions, limits=AttentionLimits(60_000), retention_ms=60_000)
     try:
         await hub.start()
         yield hub, sessions

@@ -1,0 +1,198 @@
+"""Actions on many sessions: those that a person selected, or all that match a query."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..client.aio.jobs import AsyncCollabJob, blocking_job
+from ..jobs.collab import CollabJob
+from ..models.errors import InvalidInput, SymposiaError
+from ..models.sessions.query import SessionQuery
+from ..models.sessions.shown_status import ShownStatus, shown_status
+from ..models.text.words import count_of
+from .services import Services
+from .views.collab_row import error_of_event
+from .views.session_search import search_sessions
+
+#: Maximum number of sessions that one request changes or exports.
+MAX_SESSIONS = 10_000
+#: Sessions that are changed at the same time; each needs a thread of the client.
+BATCH = 4
+#: Maximum number of failures that an answer names.
+MAX_FAILURES = 20
+#: Sessions of one page of a query.
+_PER_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class BulkVerb:
+    """An action on many sessions."""
+
+    #: Such as `Cancelled`, for the result.
+    past: str
+    #: Statuses, as shown, of the sessions that it changes.
+    statuses: frozenset[ShownStatus]
+    #: Performs it: session, who acts, reason.
+    perform: Callable[[AsyncCollabJob, str, str], Awaitable[object]]
+    #: Whether it cannot be undone, so that the page asks first.
+    asks: bool = False
+
+
+async def _cancel(job: AsyncCollabJob, actor: str, reason: str) -> None:
+    await job.cancel(reason or "cancelled", by=actor)
+
+
+async def _suspend(job: AsyncCollabJob, actor: str, _reason: str) -> None:
+    await job.suspend(by=actor)
+
+
+async def _resume(job: AsyncCollabJob, actor: str, _reason: str) -> None:
+    await job.resume(by=actor)
+
+
+async def _retry(job: AsyncCollabJob, _actor: str, _reason: str) -> None:
+    """Begin a new session of the same thread from the state before the turn that failed."""
+    turn = await asyncio.to_thread(_failed_turn, blocking_job(job))
+    await job.fork(at_turn=turn)
+
+
+def _failed_turn(job: CollabJob) -> int:
+    errors = (error_of_event(event.to_json(), 0) for event in job.events())
+    turns = [error["turn"] for error in errors if error is not None and error["turn"]]
+    if not turns:
+        raise InvalidInput("id", job.id, "must be a session with a failed turn")
+    return turns[-1]
+
+
+VERBS: Mapping[str, BulkVerb] = {
+    "cancel": BulkVerb(
+        "Cancelled",
+        frozenset({ShownStatus.ACTIVE, ShownStatus.SUSPENDED, ShownStatus.DRAFT}),
+        _cancel,
+        asks=True,
+    ),
+    "suspend": BulkVerb("Suspended", frozenset({ShownStatus.ACTIVE}), _suspend),
+    "resume": BulkVerb("Resumed", frozenset({ShownStatus.SUSPENDED}), _resume),
+    "retry": BulkVerb("Began again", frozenset({ShownStatus.FAILED}), _retry, asks=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The sessions of a request: ids, or all that match a query."""
+
+    ids: tuple[str, ...] = ()
+    query: SessionQuery | None = None
+
+    def of_statuses(self, statuses: frozenset[ShownStatus]) -> SessionQuery | None:
+        """Return the query of those with some statuses; None: none of them can match, or there is no query."""
+        if self.query is None:
+            return None
+        names = tuple(sorted({*statuses} & {*(self.query.status or statuses)}))
+        return self.query.changed(status=names, per_page=_PER_PAGE, group="") if names else None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What an action would change."""
+
+    verb: BulkVerb
+    #: Number of selected sessions, also by status as shown.
+    total: int
+    statuses: Mapping[str, int]
+    #: Ids of those that it changes.
+    ids: Sequence[str]
+
+
+async def plan_bulk(services: Services, name: str, selection: Selection) -> Plan:
+    """Return what an action would change.
+
+    Raises:
+        InvalidInput: There is no such action, or it would change too many sessions.
+    """
+    if (verb := VERBS.get(name)) is None:
+        raise InvalidInput("action", name, f"must be one of {', '.join(VERBS)}")
+    if selection.query is None:
+        found = [(session_id, await _status(services, session_id)) for session_id in selection.ids]
+        statuses: Mapping[str, int] = Counter(status for _, status in found if status)
+        ids = [session_id for session_id, status in found if status is None or status in verb.statuses]
+        return Plan(verb, len(found), statuses, ids)
+    page = await search_sessions(services, selection.query.changed(per_page=1, group=""))
+    chosen = selection.query.status or tuple(ShownStatus)
+    counts = {status: page.counts[status] for status in chosen}
+    query = selection.of_statuses(verb.statuses)
+    ids = [] if query is None else [session_id async for session_id in matching_ids(services, query)]
+    return Plan(verb, page.total, counts, ids)
+
+
+async def _status(services: Services, session_id: str) -> ShownStatus | None:
+    """Return the status of a session as shown; None: it cannot be read, so the action will say why."""
+    if (row := services.sessions.get(session_id)) is not None:
+        return ShownStatus(row["shown"])
+    try:
+        state = await (await services.client.get_job(session_id)).state()
+    except SymposiaError:
+        return None
+    return shown_status(state.status.value, state.reason)
+
+
+async def matching_ids(services: Services, query: SessionQuery) -> AsyncIterator[str]:
+    """Yield the ids of all sessions that match.
+
+    Raises:
+        InvalidInput: There are more than `MAX_SESSIONS`.
+    """
+    seen: set[str] = set()
+    pages = page_number = 1
+    while page_number <= pages:
+        page = await search_sessions(services, query.changed(page=page_number, sort="-opened"))
+        if page.total > MAX_SESSIONS:
+            rule = f"must match at most {MAX_SESSIONS:,} sessions that can change (it matches {page.total:,})"
+            raise InvalidInput("query", query.to_params(), rule)
+        # Sessions move to another page when new ones are opened.
+        for row in page.rows:
+            if row["id"] not in seen:
+                seen.add(row["id"])
+                yield row["id"]
+        pages, page_number = page.pages, page_number + 1
+
+
+@dataclass(slots=True)
+class BulkResult:
+    """What an action changed."""
+
+    done: int = 0
+    failed: int = 0
+    #: Session and error of the first failures.
+    failures: list[tuple[str, str]] = field(default_factory=list)
+
+
+async def run_bulk(services: Services, plan: Plan, *, actor: str, reason: str) -> BulkResult:
+    """Perform an action, a few sessions at a time. A session that fails does not stop the others."""
+    result = BulkResult()
+
+    async def change(session_id: str) -> None:
+        try:
+            await plan.verb.perform(await services.client.get_job(session_id), actor, reason)
+            result.done += 1
+        except SymposiaError as error:
+            result.failed += 1
+            if len(result.failures) < MAX_FAILURES:
+                result.failures.append((session_id, str(error)))
+
+    for start in range(0, len(plan.ids), BATCH):
+        await asyncio.gather(*map(change, plan.ids[start : start + BATCH]))
+    return result
+
+
+def describe_result(plan: Plan, result: BulkResult) -> str:
+    """Return the result in one line."""
+    parts = [f"{plan.verb.past} {result.done:,} of {count_of(plan.total, 'session', spec=',')}"]
+    if unchanged := plan.total - result.done - result.failed:
+        parts.append(f"{unchanged:,} stay as they are")
+    if result.failed:
+        parts.append(f"{result.failed:,} failed: {result.failures[0][1]}")
+    return "; ".join(parts) + "."
