@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tornado.web import Application
@@ -33,8 +34,10 @@ def sent_token(handler: DashboardHandler) -> str:
     return handler.request.headers.get("Last-Event-ID") or handler.query_text("after")
 
 
-async def send_fragments(handler: StreamHandler, view: View) -> None:
-    """Send what the page does not have, then each change: events `fragments`."""
+async def send_fragments(
+    handler: StreamHandler, view: View, *, until: Callable[[], bool] = lambda: False
+) -> None:
+    """Send what the page does not have, then each change, until a condition holds: events `fragments`."""
     pages, token = sent_pages(handler.application), sent_token(handler)
     sent = pages.get(token)
     while True:
@@ -44,6 +47,8 @@ async def send_fragments(handler: StreamHandler, view: View) -> None:
             sent = SentFragments.of(fragments)
             token = pages.put(sent, replaces=token)
             await handler.send(f"id: {token}\nevent: fragments\ndata: {json_text(changes)}\n\n")
+        if until():
+            return
         await view.wait(TICK_S)
         await asyncio.sleep(began + INTERVAL_S - time.monotonic())
 

@@ -46,13 +46,9 @@ def session_routes() -> list[Any]:
     page, api = f"/collabs/{_ID}", f"/api/collabs/{_ID}"
     return [
         url(page, SessionPage, name="collab"),
+        url(f"{page}/messages/([0-9-]+)", WholeMessage),
         url(api, SessionData),
-        url(f"{api}/messages", MessagesData),
-        url(f"{api}/messages/([0-9-]+)", MessageData),
         url(f"{api}/attachments/([0-9a-f]{{64}})", AttachmentDownload),
-        url(f"{api}/timeline", TimelineData),
-        url(f"{api}/events", EventsData),
-        url(f"{api}/memory", MemoryData),
         url(f"{api}/export/([a-z-]+)", SessionExport),
         url(f"{api}/changes", SessionChanges),
         url(f"{api}/stream", SessionStream),
@@ -61,22 +57,24 @@ def session_routes() -> list[Any]:
 
 
 class SessionPage(PageHandler):
-    """The page of one session."""
+    """The page of one session. Its address says which turns, and whether the events, it shows."""
 
     async def get(self, session_id: str) -> None:
-        """Send the page; redirect from a shortened id to the whole one. While Redis is away, it is the one in memory."""
-        try:
-            row = await self._row(session_id)
-        except RedisUnavailable:
-            in_memory = self.services.sessions.get(session_id)
-            if in_memory is None:
-                raise
-            row = in_memory
-        if row["id"] != session_id:
-            self.redirect(f"{self.base_url}/collabs/{row['id']}")
+        """Send the page; redirect from a shortened id to the whole one."""
+        if len(session_id) < WHOLE_ID or session_id != session_id.lower():
+            job = await self.services.client.get_job(session_id)
+            self.redirect(f"{self.base_url}/collabs/{job.id}")
             return
-        condition = self.services.hub.condition(session_id)
-        notice = session_notice(row, condition, self.health.now_ms())
+        view = open_session_view(self, session_id)
+        fragments = await view.read()
+        row, params = view.row, view.params
+        notice = session_notice(row, self.services.hub.condition(session_id), self.health.now_ms())
+        events = None
+        if params.events:
+            before = None if params.events == "newest" else params.events
+            events = await self.services.client.run(
+                lambda: events_json(read_events(view.opened.job, before=before, count=EVENTS))
+            )
         self.render_page(
             "session.html",
             title=make_visible(row["title"]),
@@ -84,18 +82,28 @@ class SessionPage(PageHandler):
             script="session.js",
             session_id=session_id,
             session_notice=render_session_notice(notice),
+            html=fragments.html,
+            lists=fragments.lists,
+            params=params,
+            is_followed=row["ended_ms"] is None,
+            sent=sent_pages(self.application).put(SentFragments.of(fragments)),
+            events=session_html(self).render("events", page=events),
+            MAX_PEOPLE=MAX_PEOPLE,
             **self.health_values(ended_ms=row["ended_ms"]),
         )
 
-    async def _row(self, session_id: str) -> CollabRow:
-        """Return the row of the session, also of one that is not in memory."""
-        job = await self.services.client.get_job(session_id)
-        row = self.services.sessions.get(job.id)
-        if row is None:
-            collab = facts_of(blocking_job(job)).collab
-            facts = CollabFacts(0, collab.title, collab.mode, {})
-            row = build_row(await job.state(), facts, position=BEGINNING, archived=True)
-        return row
+
+class WholeMessage(DashboardHandler):
+    """One whole message as plain text."""
+
+    async def get(self, session_id: str, entry_id: str) -> None:
+        """Send the text."""
+        job = blocking_job(await self.services.client.get_job(session_id))
+        message = await self.services.client.run(read_message, job, entry_id)
+        if message is None:
+            raise SessionNotFound(session_id)
+        self.set_header("Content-Type", "text/plain; charset=UTF-8")
+        self.write(make_visible(message.content))
 
 
 class SessionDataHandler(DataHandler):
@@ -110,11 +118,6 @@ class SessionDataHandler(DataHandler):
         """
         job = blocking_job(await self.services.client.get_job(session_id))
         return await self.services.client.run(reading, job)
-
-    @property
-    def before(self) -> str | None:
-        """Return the cursor of the wanted page; None: the newest page."""
-        return self.query_text("before") or None
 
 
 class SessionData(SessionDataHandler):
@@ -136,63 +139,6 @@ class SessionData(SessionDataHandler):
             ),
         )
         self.send_json_text(text)
-
-
-class MessagesData(SessionDataHandler):
-    """A page of the transcript."""
-
-    async def data(self, *parts: str) -> object:
-        """Return the newest messages, or those before a cursor."""
-        before, count = self.before, self.query_number("count", MESSAGES, most=MAX_ENTRIES)
-        return await self.read(
-            parts[0], lambda job: messages_json(read_messages(job, before=before, count=count))
-        )
-
-
-class MessageData(SessionDataHandler):
-    """One whole message as plain text."""
-
-    async def data(self, *parts: str) -> object:
-        """Return the text."""
-        session_id, entry_id = parts
-        message = await self.read(session_id, lambda job: read_message(job, entry_id))
-        if message is None:
-            raise SessionNotFound(session_id)
-        return {"id": entry_id, "text": make_visible(message.content)}
-
-
-class TimelineData(SessionDataHandler):
-    """A page of the timeline."""
-
-    async def data(self, *parts: str) -> object:
-        """Return the spans, waits and marks of the newest events, or of those before a cursor."""
-        before, count = self.before, self.query_number("count", TIMELINE_EVENTS, most=MAX_ENTRIES)
-        return await self.read(
-            parts[0], lambda job: timeline_json(read_events(job, before=before, count=count))
-        )
-
-
-class EventsData(SessionDataHandler):
-    """A page of the events."""
-
-    async def data(self, *parts: str) -> object:
-        """Return the newest events, or those before a cursor."""
-        before, count = self.before, self.query_number("count", EVENTS, most=MAX_ENTRIES)
-        return await self.read(
-            parts[0], lambda job: events_json(read_events(job, before=before, count=count))
-        )
-
-
-class MemoryData(SessionDataHandler):
-    """The dialog memory of a session's user and room, masked."""
-
-    async def data(self, *parts: str) -> object:
-        """Return the memory; None: the session has no user."""
-        options = (await self.read(parts[0], lambda job: job.spec)).memory
-        if options is None or options.user_id is None or options.room_id is None:
-            return {"memory": None}
-        report = await self.services.client.memory.show(options.user_id, options.room_id)
-        return {"memory": make_fields_visible(report.to_json())}
 
 
 class AttachmentDownload(DownloadHandler):

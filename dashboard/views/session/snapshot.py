@@ -51,6 +51,18 @@ class SessionParts:
     decisions: DecisionLog | None = None
     children: tuple[RegisteredChild, ...] = ()
 
+    @property
+    def has_memory(self) -> bool:
+        """Return whether its user has a dialog memory."""
+        memory = self.facts.spec.memory
+        return memory is not None and memory.user_id is not None and memory.room_id is not None
+
+    @property
+    def followed_from_ms(self) -> int:
+        """Return the time from which a page follows the session, so that it gets the output of turns that run."""
+        running = [record.began_ms for record in self.state.open_turns() if record.status == "speaking"]
+        return min([self.state.now_ms, *(began_ms for began_ms in running if began_ms is not None)])
+
 
 def session_json(parts: SessionParts) -> Json:
     """Return a session for its page, without its messages and events."""
@@ -68,7 +80,6 @@ def session_json(parts: SessionParts) -> Json:
         "detail": state.detail,
         "stop_requested": state.stop_requested and not state.is_final,
         "now_ms": state.now_ms,
-        "live_from": f"{_live_from_ms(state)}-0",
         "opened_ms": state.opened_ms,
         "started_ms": state.started_ms,
         "updated_ms": state.updated_ms,
@@ -80,7 +91,7 @@ def session_json(parts: SessionParts) -> Json:
         "tenant": facts.spec.tenant,
         "parent": None if facts.spec.parent is None else facts.spec.parent.model_dump(mode="json"),
         "descendants": [child._asdict() for child in parts.children],
-        "has_memory": facts.spec.memory is not None and facts.spec.memory.user_id is not None,
+        "has_memory": parts.has_memory,
         "usage": state.usage.to_json_data(),
         "budget": budget_json(facts, state),
         "participants": list(_participants(parts)),
@@ -117,12 +128,6 @@ def possible_actions(state: SessionState, *, is_live: bool, asks: bool) -> tuple
     paused = "resume" if state.status is CollabStatus.SUSPENDED else "suspend"
     stop = () if state.stop_requested else ("stop",)
     return (paused, *stop, "cancel", "post", *(("reply",) if asks else ()))
-
-
-def _live_from_ms(state: SessionState) -> int:
-    """Return the time from which a page follows the session, so that it gets the output of turns that run."""
-    running = [record.began_ms for record in state.open_turns() if record.status == "speaking"]
-    return min([state.now_ms, *(began_ms for began_ms in running if began_ms is not None)])
 
 
 def _participants(parts: SessionParts) -> list[JsonValue]:
