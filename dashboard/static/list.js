@@ -13,6 +13,7 @@ const all = document.getElementById("pick-all");
 let from = null;
 
 function showSelection() {
+  if (isAll) for (const it of boxes()) it.checked = true;
   const count = chosen().length;
   if (!isAll) document.getElementById("selected").textContent = count;
   all.checked = count > 0 && count === boxes().length;
