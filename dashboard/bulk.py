@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..client.aio.jobs import AsyncCollabJob, blocking_job
-from ..jobs.collab import CollabJob
+from ..client.aio.jobs import AsyncCollabJob
 from ..models.errors import InvalidInput, SymposiaError
 from ..models.sessions.query import SessionQuery
 from ..models.sessions.shown_status import ShownStatus, shown_status
@@ -55,16 +54,13 @@ async def _resume(job: AsyncCollabJob, actor: str, _reason: str) -> None:
 
 async def _retry(job: AsyncCollabJob, _actor: str, _reason: str) -> None:
     """Begin a new session of the same thread from the state before the turn that failed."""
-    turn = await asyncio.to_thread(_failed_turn, blocking_job(job))
-    await job.fork(at_turn=turn)
-
-
-def _failed_turn(job: CollabJob) -> int:
-    errors = (error_of_event(event.to_json(), 0) for event in job.events())
-    turns = [error["turn"] for error in errors if error is not None and error["turn"]]
-    if not turns:
+    failed = None
+    async for event in job.events():
+        error = error_of_event(event.to_json(), 0)
+        failed = error["turn"] if error is not None and error["turn"] else failed
+    if failed is None:
         raise InvalidInput("id", job.id, "must be a session with a failed turn")
-    return turns[-1]
+    await job.fork(at_turn=failed)
 
 
 VERBS: Mapping[str, BulkVerb] = {
@@ -92,7 +88,7 @@ class Selection:
         if self.query is None:
             return None
         names = tuple(sorted({*statuses} & {*(self.query.status or statuses)}))
-        return self.query.changed(status=names, per_page=_PER_PAGE, group="") if names else None
+        return self.query.changed(status=names) if names else None
 
 
 @dataclass(slots=True)
@@ -139,18 +135,21 @@ async def _status(services: Services, session_id: str) -> ShownStatus | None:
     return shown_status(state.status.value, state.reason)
 
 
-async def matching_ids(services: Services, query: SessionQuery) -> AsyncIterator[str]:
+async def matching_ids(
+    services: Services, query: SessionQuery, *, most: int = MAX_SESSIONS
+) -> AsyncIterator[str]:
     """Yield the ids of all sessions that match.
 
     Raises:
-        InvalidInput: There are more than `MAX_SESSIONS`.
+        InvalidInput: There are more than `most`.
     """
+    query = query.changed(sort="-opened", per_page=_PER_PAGE, group="")
     seen: set[str] = set()
     pages = page_number = 1
     while page_number <= pages:
-        page = await search_sessions(services, query.changed(page=page_number, sort="-opened"))
-        if page.total > MAX_SESSIONS:
-            rule = f"must match at most {MAX_SESSIONS:,} sessions that can change (it matches {page.total:,})"
+        page = await search_sessions(services, query.changed(page=page_number))
+        if page.total > most:
+            rule = f"must match at most {most:,} of these sessions (it matches {page.total:,})"
             raise InvalidInput("query", query.to_params(), rule)
         # Sessions move to another page when new ones are opened.
         for row in page.rows:

@@ -23,6 +23,7 @@ from ..workers.metrics import export_to_flower
 from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskPage, TaskRows, add_columns
 from .handlers.base import UnknownAddress
+from .handlers.bulk import BulkAction, BulkExport
 from .handlers.collab_list import CollabsPage
 from .handlers.collabs import ArchivedCollabsData, CollabsData, SearchData
 from .handlers.health import HealthData
@@ -111,6 +112,8 @@ def dashboard_handlers() -> list[Any]:
         url(r"/api/collabs/search", SearchData, name="api_collabs_search"),
         url(r"/api/collabs/stream", CollabsStream, name="api_collabs_stream"),
         url(r"/api/collabs/changes", CollabsChanges, name="api_collabs_changes"),
+        url(r"/api/collabs/bulk", BulkAction, name="api_collabs_bulk"),
+        url(r"/collabs/export", BulkExport, name="collabs_export"),
         url(r"/api/health", HealthData, name="api_health"),
         *session_routes(),
         *inbox_routes(),

@@ -103,11 +103,11 @@ function tellTimes() {
 function textOf(at, form, isOld) {
   if (form === "for") return span(Date.now() - at);
   if (form === "ago" && !isOld) return `${span(Date.now() - at)} ago`;
-  if (form === "moment") return at.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  if (form === "moment") return at.toLocaleString([], { dateStyle: "medium", timeStyle: "short", hour12: false });
   const isToday = at.toDateString() === new Date().toDateString();
   const date = isToday ? {} : { day: "numeric", month: "short" };
   const second = form === "minute" ? {} : { second: "2-digit" };
-  return at.toLocaleString([], { ...date, hour: "2-digit", minute: "2-digit", ...second });
+  return at.toLocaleString([], { ...date, hour: "2-digit", minute: "2-digit", ...second, hour12: false });
 }
 
 /** Return a span of time in its largest unit, such as "5 min". */

@@ -1,8 +1,7 @@
 // The list of sessions: selection, bulk actions, filters and keys. The rows are fragments of the server.
 import "./fragments.js";
-import { act, base } from "./page.js";
+import { act } from "./page.js";
 
-const root = document.getElementById("collabs");
 const form = document.getElementById("selection");
 const filters = document.getElementById("filters");
 const dialog = document.getElementById("ask");
@@ -14,8 +13,9 @@ const all = document.getElementById("pick-all");
 let from = null;
 
 function showSelection() {
+  if (isAll) for (const it of boxes()) it.checked = true;
   const count = chosen().length;
-  document.getElementById("selected").textContent = count;
+  if (!isAll) document.getElementById("selected").textContent = count;
   all.checked = count > 0 && count === boxes().length;
   all.indeterminate = count > 0 && !all.checked;
 }

@@ -54,8 +54,8 @@ def test_twelve_tabs_share_three_streams(gated_sessions, open_tab):
         for page, path in pages.items():
             if path == "/collabs":
                 for job in jobs:
-                    turns = page.locator(f"#row-{job.id} td[data-label=Turns]")
-                    expect(turns).to_have_text(str(turn))
+                    progress = page.locator(f"#row-{job.id} .c-progress")
+                    expect(progress).to_contain_text(f"{turn} of {TURNS} turns")
             else:
                 texts = page.locator("#messages .message-text")
                 expect(texts).to_have_count(turn)
