@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 from tornado.web import HTTPError, url
 
 from ...client.aio.jobs import blocking_job
 from ...jobs.attachments import find_attachment
 from ...jobs.collab import CollabJob
-from ...jobs.reading import facts_of
 from ...models.attachments import UNKNOWN_TYPE, Attachment
-from ...models.errors import RedisUnavailable, SessionNotFound
+from ...models.errors import SessionNotFound
 from ...models.text.redact import json_text
+from ..live.fragments import SentFragments
 from ..live.health_feed import render_session_notice
 from ..live.load_limits import SharedReads
-from ..live.positions import BEGINNING
 from ..views.attention import condition_json
-from ..views.collab_row import CollabFacts, CollabRow, build_row
 from ..views.sentences import session_notice
 from ..views.session.export import open_export
-from ..views.session.pages import MAX_ENTRIES, read_events, read_message, read_messages
+from ..views.session.pages import read_events, read_message
 from ..views.session.reading import read_session
 from ..views.session.snapshot import session_json
-from ..views.session.transcript import events_json, messages_json, timeline_json
-from ..views.session.usage import UsageTotals
-from ..views.visible import make_fields_visible, make_visible
-from .base import DataHandler, PageHandler
+from ..views.session.transcript import events_json
+from ..views.visible import make_visible
+from .base import DashboardHandler, DataHandler, PageHandler
 from .downloads import CHUNK_BYTES, DownloadHandler
+from .fragments import sent_pages
 from .session_actions import ACTIONS, SessionAction
-from .session_stream import SessionChanges, SessionStream
-
-T = TypeVar("T")
+from .session_html import MAX_PEOPLE
+from .session_stream import (
+    SessionChanges,
+    SessionStream,
+    open_session_view,
+    open_sessions,
+    session_html,
+)
 
 #: Group of a session's id in URLs, also shortened.
 _ID = r"([0-9a-f][0-9a-f-]{7,35})"
-_USAGE, _READS = "symposia_session_usage", "symposia_session_reads"
-#: Default number of messages, and of events, of a page.
-MESSAGES, EVENTS, TIMELINE_EVENTS = 50, 100, 400
+_READS = "symposia_session_reads"
+#: Characters of a whole id.
+WHOLE_ID = 36
+#: Number of events that a page shows.
+EVENTS = 100
 
 
 def session_routes() -> list[Any]:
@@ -106,39 +111,20 @@ class WholeMessage(DashboardHandler):
         self.write(make_visible(message.content))
 
 
-class SessionDataHandler(DataHandler):
-    """Handler of JSON about one session."""
-
-    async def read(self, session_id: str, reading: Callable[[CollabJob], T]) -> T:
-        """Return what a blocking function reads of a session.
-
-        Args:
-            session_id: Its id, also shortened.
-            reading: The function; it is called in a thread of the client.
-        """
-        job = blocking_job(await self.services.client.get_job(session_id))
-        return await self.services.client.run(reading, job)
-
-
-class SessionData(SessionDataHandler):
+class SessionData(DataHandler):
     """The state of a session. Requests of the same time share one read, and its JSON."""
 
     async def get(self, *parts: str) -> None:
         """Send the state."""
         (session_id,) = parts
-        usage: UsageTotals = self.application.settings.setdefault(_USAGE, UsageTotals())
         reads: SharedReads = self.application.settings.setdefault(_READS, SharedReads())
-        hub = self.services.hub
-        text = await reads.read(
-            session_id,
-            lambda: self.read(
-                session_id,
-                lambda job: json_text(
-                    {**session_json(read_session(job, usage)), **condition_json(hub.condition(job.id))}
-                ),
-            ),
-        )
-        self.send_json_text(text)
+        self.send_json_text(await reads.read(session_id, lambda: self._read(session_id)))
+
+    async def _read(self, session_id: str) -> str:
+        job = blocking_job(await self.services.client.get_job(session_id))
+        usage, condition = open_sessions(self).usage, self.services.hub.condition(job.id)
+        parts = await self.services.client.run(read_session, job, usage)
+        return json_text({**session_json(parts), **condition_json(condition)})
 
 
 class AttachmentDownload(DownloadHandler):

@@ -72,6 +72,7 @@ class Who:
         if person is None:
             return ""
         role = "orchestrator" if person["is_orchestrator"] else person["role"]
+        role = None if role in (participant, person["name"]) else role
         return " · ".join(filter(None, (role, person["agent"] if person["kind"] == "agent" else "a person")))
 
 
@@ -221,13 +222,13 @@ def _sorted_people(people: Sequence[dict[str, Any]], column: str) -> list[dict[s
 
 def _limit(limit: Mapping[str, Any], row: CollabRow) -> dict[str, object]:
     """Return a limit as the summary shows it."""
-    is_amount = limit["unit"] in ("tokens", "cost_micros", "seconds")
-    is_near = is_amount and limit["used"] >= NEAR * limit["limit"]
+    unit, used, most = limit["unit"], limit["used"], limit["limit"]
+    is_near = unit in ("tokens", "cost_micros", "seconds") and used >= NEAR * most
+    is_count = unit not in ("cost_micros", "seconds")
     return {
-        "name": {"cost_micros": "Cost", "seconds": "Time"}.get(limit["unit"], limit["unit"].capitalize()),
-        "text": limit_text(limit["unit"], limit["used"], limit["limit"]),
-        "value": min(limit["used"], limit["limit"]),
-        "max": limit["limit"],
+        "name": {"cost_micros": "Cost", "seconds": "Time"}.get(unit, unit.capitalize()),
+        "text": f"{used:,.0f} of {most:,.0f}" if is_count else limit_text(unit, used, most),
+        "value": min(used, most),
+        "max": most,
         "class": "done" if row["shown"] == "completed" else "near" if is_near else "",
     }
-

@@ -135,7 +135,7 @@ class SessionStream(StreamHandler):
         self.session_id = parts[0]
         view = open_session_view(self, parts[0])
         await self.send(OPENING)
-        await send_fragments(self, view, until=lambda: view.row["ended_ms"] is not None)
+        await send_fragments(self, view, until=lambda: view.opened.is_complete)
         await self.send(_END_EVENT)
 
 

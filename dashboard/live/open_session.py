@@ -27,8 +27,8 @@ from ..views.session.drafts import Drafts
 from ..views.session.pages import read_events, read_messages
 from ..views.session.reading import read_session
 from ..views.session.snapshot import SessionParts
-from ..views.session.turn_entries import TurnEntry
 from ..views.session.timeline import Change, TimelineBuilder, read_change
+from ..views.session.turn_entries import TurnEntry
 from ..views.session.usage import UsageTotals
 from ..views.visible import make_fields_visible
 from .positions import read_positions
@@ -128,6 +128,11 @@ class OpenSession:
         if self.parts.is_live and not self.parts.state.is_final and self._is_idle():
             self._follower = asyncio.create_task(self._follow())
 
+    @property
+    def is_complete(self) -> bool:
+        """Return whether the session has ended, and everything of it is read."""
+        return self.parts.state.is_final and not self._is_dirty and self._is_idle()
+
     def due_in_s(self) -> float:
         """Return the seconds until the state may be read again."""
         return self._state_at + STATE_EVERY_S - time.monotonic()
@@ -225,7 +230,9 @@ class OpenSession:
         session_id, part, text = self._session.id, entry.part, entry.text
         match part:
             case "dialog":
-                self._add_message(entry.position, read_stored(Message, text, session_id=session_id, part=part))
+                self._add_message(
+                    entry.position, read_stored(Message, text, session_id=session_id, part=part)
+                )
             case "deltas":
                 self._add_delta(read_stored(Delta, text, session_id=session_id, part=part))
                 return False

@@ -10,7 +10,7 @@ const POLL_MS = 1000;
 const RETRY_STREAM_MS = 30000;
 const AGE_MS = 1000;
 
-const root = document.querySelector("[data-view]");
+const root = document.querySelector("[data-view], [data-live]");
 let token = root.dataset.sent;
 let streamAt = 0;
 
@@ -62,6 +62,7 @@ function follow() {
     token = event.lastEventId || token;
     show(JSON.parse(event.data));
   });
+  source.addEventListener("end", () => source.close());
   source.addEventListener("health", (event) => receive(JSON.parse(event.data)));
   source.onerror = () => {
     if (source.readyState !== EventSource.CLOSED) return;
@@ -119,6 +120,6 @@ export function span(ms) {
   return `${Math.floor(seconds / 86400)} d`;
 }
 
-follow();
+if (root.dataset.view) follow();
 tellTimes();
 setInterval(tellTimes, AGE_MS);

@@ -20,7 +20,14 @@ _TICKS = 4
 #: The right edge moves by this part of the length, rounded to a power of two.
 _STEPS = 16
 #: Outcomes of an attempt, as classes of its bar; others are those of a message.
-_KINDS = {"passed": "off", "skipped": "off", "failed": "bad", "lost": "bad", "dropped": "bad", "refused": "bad"}
+_KINDS = {
+    "passed": "off",
+    "skipped": "off",
+    "failed": "bad",
+    "lost": "bad",
+    "dropped": "bad",
+    "refused": "bad",
+}
 
 Span = Mapping[str, Any]
 
@@ -93,9 +100,13 @@ def _bars(span: Span, by_key: Mapping[str, Span], queued_ms: int | None, axis: A
     began, ended, turn = span.get("began_ms"), span.get("ended_ms"), span["turn"]
     before = by_key.get(f"{turn}.{span['attempt'] - 1}")
     if before is not None and before.get("ended_ms") and began and before.get("outcome") == "failed":
-        yield _bar("backoff", before["ended_ms"], began, axis, f"turn {turn}: pause before attempt {span['attempt']}")
+        yield _bar(
+            "backoff", before["ended_ms"], began, axis, f"turn {turn}: pause before attempt {span['attempt']}"
+        )
     elif queued_ms is not None and began:
-        yield _bar("queue", queued_ms, began, axis, f"turn {turn} waited {duration(began - queued_ms)} for a worker")
+        yield _bar(
+            "queue", queued_ms, began, axis, f"turn {turn} waited {duration(began - queued_ms)} for a worker"
+        )
     kind = "now" if ended is None else _KINDS.get(str(span.get("outcome")), "")
     parts = (
         f"turn {turn}: {'speaks' if ended is None else span.get('outcome') or 'ended'}",

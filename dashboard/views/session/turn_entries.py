@@ -158,7 +158,11 @@ def _at(entry_id: str) -> tuple[int, int]:
 
 def _text(entry_id: str, message: Message) -> Text:
     return Text(
-        entry_id, render_markdown(message.content), len(message.content), message.cut_line, message.attachments
+        entry_id,
+        render_markdown(message.content),
+        len(message.content),
+        message.cut_line,
+        message.attachments,
     )
 
 
