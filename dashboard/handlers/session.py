@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from tornado.web import HTTPError, url
 
@@ -16,14 +16,14 @@ from ...models.text.redact import json_text
 from ..live.fragments import SentFragments
 from ..live.health_feed import render_session_notice
 from ..live.load_limits import SharedReads
-from ..views.attention import condition_json
+from ..views.attention import NO_CONDITION, condition_json
 from ..views.sentences import session_notice
 from ..views.session.export import open_export
-from ..views.session.pages import read_events, read_message
+from ..views.session.pages import MAX_ENTRIES, read_events, read_message, read_messages
 from ..views.session.reading import read_session
 from ..views.session.snapshot import session_json
-from ..views.session.transcript import events_json
-from ..views.visible import make_visible
+from ..views.session.transcript import events_json, messages_json, timeline_json
+from ..views.visible import make_fields_visible, make_visible
 from .base import DashboardHandler, DataHandler, PageHandler
 from .downloads import CHUNK_BYTES, DownloadHandler
 from .fragments import sent_pages
@@ -37,13 +37,15 @@ from .session_stream import (
     session_html,
 )
 
+T = TypeVar("T")
+
 #: Group of a session's id in URLs, also shortened.
 _ID = r"([0-9a-f][0-9a-f-]{7,35})"
 _READS = "symposia_session_reads"
 #: Characters of a whole id.
 WHOLE_ID = 36
-#: Number of events that a page shows.
-EVENTS = 100
+#: Default number of messages, and of events, of a page.
+MESSAGES, EVENTS, TIMELINE_EVENTS = 50, 100, 400
 
 
 def session_routes() -> list[Any]:
@@ -53,6 +55,11 @@ def session_routes() -> list[Any]:
         url(page, SessionPage, name="collab"),
         url(f"{page}/messages/([0-9-]+)", WholeMessage),
         url(api, SessionData),
+        url(f"{api}/messages", MessagesData),
+        url(f"{api}/messages/([0-9-]+)", MessageData),
+        url(f"{api}/timeline", TimelineData),
+        url(f"{api}/events", EventsData),
+        url(f"{api}/memory", MemoryData),
         url(f"{api}/attachments/([0-9a-f]{{64}})", AttachmentDownload),
         url(f"{api}/export/([a-z-]+)", SessionExport),
         url(f"{api}/changes", SessionChanges),
@@ -111,6 +118,25 @@ class WholeMessage(DashboardHandler):
         self.write(make_visible(message.content))
 
 
+class SessionDataHandler(DataHandler):
+    """Handler of JSON about one session."""
+
+    async def read(self, session_id: str, reading: Callable[[CollabJob], T]) -> T:
+        """Return what a blocking function reads of a session.
+
+        Args:
+            session_id: Its id, also shortened.
+            reading: The function; it is called in a thread of the client.
+        """
+        job = blocking_job(await self.services.client.get_job(session_id))
+        return await self.services.client.run(reading, job)
+
+    @property
+    def before(self) -> str | None:
+        """Return the cursor of the wanted page; None: the newest page."""
+        return self.query_text("before") or None
+
+
 class SessionData(DataHandler):
     """The state of a session. Requests of the same time share one read, and its JSON."""
 
@@ -122,9 +148,66 @@ class SessionData(DataHandler):
 
     async def _read(self, session_id: str) -> str:
         job = blocking_job(await self.services.client.get_job(session_id))
-        usage, condition = open_sessions(self).usage, self.services.hub.condition(job.id)
-        parts = await self.services.client.run(read_session, job, usage)
+        parts = await self.services.client.run(read_session, job, open_sessions(self).usage)
+        condition = NO_CONDITION if parts.state.is_final else self.services.hub.condition(job.id)
         return json_text({**session_json(parts), **condition_json(condition)})
+
+
+class MessagesData(SessionDataHandler):
+    """A page of the transcript."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the newest messages, or those before a cursor."""
+        before, count = self.before, self.query_number("count", MESSAGES, most=MAX_ENTRIES)
+        return await self.read(
+            parts[0], lambda job: messages_json(read_messages(job, before=before, count=count))
+        )
+
+
+class MessageData(SessionDataHandler):
+    """One whole message as plain text."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the text."""
+        session_id, entry_id = parts
+        message = await self.read(session_id, lambda job: read_message(job, entry_id))
+        if message is None:
+            raise SessionNotFound(session_id)
+        return {"id": entry_id, "text": make_visible(message.content)}
+
+
+class TimelineData(SessionDataHandler):
+    """A page of the timeline."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the spans, waits and marks of the newest events, or of those before a cursor."""
+        before, count = self.before, self.query_number("count", TIMELINE_EVENTS, most=MAX_ENTRIES)
+        return await self.read(
+            parts[0], lambda job: timeline_json(read_events(job, before=before, count=count))
+        )
+
+
+class EventsData(SessionDataHandler):
+    """A page of the events."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the newest events, or those before a cursor."""
+        before, count = self.before, self.query_number("count", EVENTS, most=MAX_ENTRIES)
+        return await self.read(
+            parts[0], lambda job: events_json(read_events(job, before=before, count=count))
+        )
+
+
+class MemoryData(SessionDataHandler):
+    """The dialog memory of a session's user and room, masked."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the memory; None: the session has no user."""
+        options = (await self.read(parts[0], lambda job: job.spec)).memory
+        if options is None or options.user_id is None or options.room_id is None:
+            return {"memory": None}
+        report = await self.services.client.memory.show(options.user_id, options.room_id)
+        return {"memory": make_fields_visible(report.to_json())}
 
 
 class AttachmentDownload(DownloadHandler):

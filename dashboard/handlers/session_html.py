@@ -8,7 +8,7 @@ from html import escape
 from typing import Any, cast
 
 from ..live.fragments import Fragments
-from ..live.open_session import OpenSession
+from ..live.open_session import ShownSession
 from ..views.collab_cells import NEAR, cells_of, dollars, limit_text, span_text, time_html
 from ..views.collab_row import CollabRow
 from ..views.session.lanes import draw_lanes, make_axis
@@ -108,28 +108,28 @@ class SessionHtml:
         return text.strip()
 
     def fragments(
-        self, opened: OpenSession, row: CollabRow, params: SessionParams, transcript: Transcript | None
+        self, shown: ShownSession, row: CollabRow, params: SessionParams, transcript: Transcript | None
     ) -> Fragments:
         """Return the fragments of a page. It renders Markdown, so it is called in a thread.
 
         Args:
-            opened: The session, as it is read.
+            shown: The session.
             row: Its row in the list.
             params: What the page shows.
             transcript: The turns that it shows; None: the newest ones.
         """
-        session = cast("dict[str, Any]", session_json(opened.parts))
+        session = cast("dict[str, Any]", session_json(shown.parts))
         who = Who({person["id"]: person for person in session["participants"]})
-        html, lists = self._people(opened, session, who, params)
-        entries = self._entries(opened, session) if transcript is None else transcript.entries
-        turns = {entry.element: self._turn(opened, session["id"], entry, who) for entry in entries}
+        html, lists = self._people(shown, session, who, params)
+        entries = self._entries(shown, session) if transcript is None else transcript.entries
+        turns = {entry.element: self._turn(shown, session["id"], entry, who) for entry in entries}
         html |= turns
         lists |= {"turns": tuple(turns)}
         html["earlier"] = self.render(
             "earlier", session=session, entries=entries, params=params, transcript=transcript,
-            has_earlier=opened.has_earlier,
+            has_earlier=shown.has_earlier,
         )  # fmt: skip
-        html["memory"] = self.render("memory", memory=opened.memory, problem=opened.memory_problem)
+        html["memory"] = self.render("memory", memory=shown.memory, problem=shown.memory_problem)
         html["children"] = self.render("children", children=self._children(session))
         for name in ("summary", "questions", "open", "board", "decisions", "tensions"):
             html[name] = self.render(
@@ -164,15 +164,16 @@ class SessionHtml:
             )
         return children
 
-    def _entries(self, opened: OpenSession, session: Mapping[str, Any]) -> list[TurnEntry]:
-        timeline = cast("dict[str, Any]", opened.timeline.to_json())
-        closed = build_entries(list(opened.messages), timeline["spans"], opened_ms=session["opened_ms"])
-        texts = {turn["turn"]: opened.drafts.text(turn["turn"]) for turn in session["open_turns"]}
-        live = live_entries(session["open_turns"], texts)
-        return [*(entry for entry in closed if entry.element not in {new.element for new in live}), *live]
+    def _entries(self, shown: ShownSession, session: Mapping[str, Any]) -> list[TurnEntry]:
+        spans = shown.timeline["spans"]
+        closed = build_entries(shown.messages, spans, opened_ms=session["opened_ms"])
+        # The state may be older than the messages: a turn whose message is written is no longer open.
+        written = {entry.element for entry in closed}
+        live = live_entries(session["open_turns"], shown.texts)
+        return [*closed, *(entry for entry in live if entry.element not in written)]
 
-    def _turn(self, opened: OpenSession, session_id: str, entry: TurnEntry, who: Who) -> str:
-        known = opened.rendered.get(entry.element)
+    def _turn(self, shown: ShownSession, session_id: str, entry: TurnEntry, who: Who) -> str:
+        known = shown.rendered.get(entry.element)
         if known is not None and known[0] == entry:
             return known[1]
         api = f"{self._base_url}/api/collabs/{session_id}"
@@ -180,16 +181,16 @@ class SessionHtml:
             "turn", entry=entry, who=who, message_url=f"{self._base_url}/collabs/{session_id}/messages/",
             file_url=f"{api}/attachments/",
         )  # fmt: skip
-        opened.rendered[entry.element] = entry, text
-        if len(opened.rendered) > MAX_RENDERED:
-            del opened.rendered[next(iter(opened.rendered))]
+        shown.rendered[entry.element] = entry, text
+        if len(shown.rendered) > MAX_RENDERED:
+            del shown.rendered[next(iter(shown.rendered))]
         return text
 
     def _people(
-        self, opened: OpenSession, session: dict[str, Any], who: Who, params: SessionParams
+        self, shown: ShownSession, session: dict[str, Any], who: Who, params: SessionParams
     ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
         """Return the rows of the participants with their lanes, and the head of their table."""
-        timeline = cast("dict[str, Any]", opened.timeline.to_json())
+        timeline = shown.timeline
         is_final = session["is_final"] or not session["is_live"]
         now_ms = session["ended_ms"] or (session["now_ms"] if session["is_live"] else session["updated_ms"])
         axis = make_axis(timeline["spans"], now_ms=now_ms, is_final=is_final)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..live.fragments import Fragments
-from ..live.open_session import OpenSession, OpenSessions
+from ..live.open_session import OpenSession, OpenSessions, ShownSession
 from ..live.positions import BEGINNING
 from ..views.attention import with_condition
 from ..views.collab_row import CollabFacts, CollabRow, build_row
@@ -106,18 +106,18 @@ class SessionView:
         self.opened = opened = await self._sessions.get(self._session_id)
         self._revision = opened.revision
         self.row = self._services.sessions.get(self._session_id) or self._build_row(opened.parts)
-        return await self._services.client.run(self._render)
+        return await self._services.client.run(self._render, opened.shown())
 
     async def wait(self, timeout_s: float) -> None:
         """Wait for a change of the session."""
         await self.opened.wait(self._revision, timeout_s)
 
-    def _render(self) -> Fragments:
+    def _render(self, shown: ShownSession) -> Fragments:
         params = self.params
         if self._transcript is None and not params.is_live:
             job = self.opened.job
             self._transcript = search(job, params.find) if params.find else read_around(job, params.turn)
-        return self._html.fragments(self.opened, self.row, params, self._transcript)
+        return self._html.fragments(shown, self.row, params, self._transcript)
 
     def _build_row(self, parts: SessionParts) -> CollabRow:
         """Return the row of a session that is not in memory."""
@@ -134,6 +134,7 @@ class SessionStream(StreamHandler):
         """Send the fragments that differ from those of the page, then each change."""
         self.session_id = parts[0]
         view = open_session_view(self, parts[0])
+        await open_sessions(self).get(parts[0])  # an unknown session is not found
         await self.send(OPENING)
         await send_fragments(self, view, until=lambda: view.opened.is_complete)
         await self.send(_END_EVENT)

@@ -10,8 +10,10 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import JsonValue
 
@@ -21,9 +23,8 @@ from ...models.errors import CorruptSession, SessionNotFound, SymposiaError
 from ...models.protocol.base import Event
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
-from ...models.turns.streaming import Delta
+from ...models.turns.streaming import Delta, Drafts
 from ...state.redis.readers import read_stored
-from ..views.session.drafts import Drafts
 from ..views.session.pages import read_events, read_messages
 from ..views.session.reading import read_session
 from ..views.session.snapshot import SessionParts
@@ -41,6 +42,8 @@ log = logging.getLogger(__name__)
 
 #: Messages of a page, and events that are read when its session is opened.
 MESSAGES, EVENTS = 100, 500
+#: Maximum characters that are shown of the output of a running turn.
+MAX_DRAFT = 8_000
 #: Minimum seconds between two reads of the state.
 STATE_EVERY_S = 1.0
 #: Seconds without a page after which the reader ends, and between two checks of that.
@@ -50,10 +53,29 @@ MAX_OPEN = 200
 _ERRORS = (SymposiaError, OSError)
 
 
+@dataclass(frozen=True, slots=True)
+class ShownSession:
+    """What the pages of a session show at one moment. They are rendered in threads."""
+
+    parts: SessionParts
+    #: Newest messages with the ids of their stream entries, oldest first.
+    messages: tuple[tuple[str, Message], ...]
+    #: Whether there are messages before them.
+    has_earlier: bool
+    #: As `build_timeline` returns it.
+    timeline: dict[str, Any]
+    #: What each running turn has written so far.
+    texts: dict[int, str]
+    #: The dialog memory of its user and room, masked; None: it has none, or it is not read yet.
+    memory: Sequence[Mapping[str, JsonValue]] | None
+    #: Why the memory could not be read; empty: it could.
+    memory_problem: str
+    #: Entries of the transcript with their HTML, by element, for all pages.
+    rendered: dict[str, tuple[TurnEntry, str]]
+
+
 class OpenSession:
     """What the open pages of one session show.
-
-    Its pages are rendered in threads, while its reader changes it on the event loop: what a thread iterates over is copied.
 
     Args:
         services: The services of the dashboard.
@@ -73,19 +95,14 @@ class OpenSession:
         #: When a page was read last, by the monotonic clock.
         self.used_at = time.monotonic()
         self._parts: SessionParts | None = None
-        #: Newest messages with the ids of their stream entries, oldest first.
         self.messages: deque[tuple[str, Message]] = deque(maxlen=MESSAGES)
-        #: Whether there are messages before them.
         self.has_earlier = False
         self.timeline = TimelineBuilder(max_spans=EVENTS)
         self.drafts = Drafts()
-        #: The dialog memory of its user and room, masked; None: it has none, or it is not read yet.
         self.memory: list[dict[str, JsonValue]] | None = None
-        #: Why the memory could not be read; empty: it could.
         self.memory_problem = ""
         self._memory_turns = -1
         self._memory_task: asyncio.Task[None] | None = None
-        #: Entries of the transcript with their HTML, by element.
         self.rendered: dict[str, tuple[TurnEntry, str]] = {}
         #: Redis no longer holds the session as it was opened.
         self.is_outdated = False
@@ -97,6 +114,19 @@ class OpenSession:
         """Return its state; `read` was called before."""
         assert self._parts is not None  # noqa: S101 - `read` sets it
         return self._parts
+
+    def shown(self) -> ShownSession:
+        """Return what its pages show now."""
+        return ShownSession(
+            self.parts,
+            tuple(self.messages),
+            self.has_earlier,
+            cast("dict[str, Any]", self.timeline.to_json()),
+            {draft.turn_number: draft.text[:MAX_DRAFT] for draft in self.drafts},
+            self.memory,
+            self.memory_problem,
+            self.rendered,
+        )
 
     @property
     def job(self) -> CollabJob:

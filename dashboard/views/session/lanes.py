@@ -99,11 +99,15 @@ def _bars(span: Span, by_key: Mapping[str, Span], queued_ms: int | None, axis: A
     """Yield the wait for a worker, the pause before a retry, and the attempt."""
     began, ended, turn = span.get("began_ms"), span.get("ended_ms"), span["turn"]
     before = by_key.get(f"{turn}.{span['attempt'] - 1}")
-    if before is not None and before.get("ended_ms") and began and before.get("outcome") == "failed":
+    if (
+        before is not None
+        and None not in (before.get("ended_ms"), began)
+        and before.get("outcome") == "failed"
+    ):
         yield _bar(
             "backoff", before["ended_ms"], began, axis, f"turn {turn}: pause before attempt {span['attempt']}"
         )
-    elif queued_ms is not None and began:
+    elif queued_ms is not None and began is not None:
         yield _bar(
             "queue", queued_ms, began, axis, f"turn {turn} waited {duration(began - queued_ms)} for a worker"
         )
@@ -111,11 +115,11 @@ def _bars(span: Span, by_key: Mapping[str, Span], queued_ms: int | None, axis: A
     parts = (
         f"turn {turn}: {'speaks' if ended is None else span.get('outcome') or 'ended'}",
         f"attempt {span['attempt']}" if span["attempt"] > 1 else "",
-        duration(ended - began) if began and ended else "",
+        duration(ended - began) if None not in (began, ended) else "",
         f"{span['tokens']:,} tokens" if span.get("tokens") else "",
         span.get("error") or "",
     )
-    yield _bar(kind, began or axis.from_ms, ended, axis, ", ".join(filter(None, parts)))
+    yield _bar(kind, axis.from_ms if began is None else began, ended, axis, ", ".join(filter(None, parts)))
 
 
 def _bar(kind: str, from_ms: int, until_ms: int | None, axis: Axis, text: str) -> Bar:
@@ -146,4 +150,5 @@ def queue_begins(spans: Sequence[Span], *, opened_ms: int) -> dict[str, int]:
 
 
 def _begin(span: Span) -> int | None:
-    return span.get("began_ms") or span.get("ended_ms")
+    began: int | None = span.get("began_ms")
+    return span.get("ended_ms") if began is None else began

@@ -8,16 +8,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 from pydantic import JsonValue
 
 from ....jobs.collab import CollabJob
+from ....models.attachments import Attachment
 from ....models.protocol.dialog import Message
 from ....models.protocol.events import MapEvent
 from ....models.text.redact import without_password
-from ..visible import make_visible
-from .pages import MAX_ENTRIES, EventEntry, EventPage, read_messages
-from .timeline import entry_ms
+from ..visible import make_fields_visible, make_visible
+from .markdown import render_markdown
+from .pages import MAX_ENTRIES, EventEntry, EventPage, MessagePage, read_events, read_messages
+from .timeline import build_timeline, entry_ms, read_change
 from .turn_entries import TurnEntry, build_entries
 
 Json = dict[str, JsonValue]
@@ -26,6 +29,8 @@ Json = dict[str, JsonValue]
 BEFORE, AFTER = 20, 80
 #: Maximum number of entries with a text that was searched, and of messages in which it is searched.
 MAX_HITS, MAX_SEARCHED = 100, 20_000
+#: Milliseconds after a message in which the events of its turn are read.
+_AFTER_MS = 1_000
 #: Maximum characters of an event's data.
 MAX_DATA = 4_000
 #: Fields of events that grant something, or would if their session still ran.
@@ -66,7 +71,17 @@ def read_around(job: CollabJob, turn: int) -> Transcript:
     # The newest first: those next to the turn are at the end.
     has_later, later = len(later) > AFTER, later[-AFTER:]
     shown = [*reversed(earlier[:BEFORE]), *reversed(later)]
-    return Transcript(tuple(build_entries(shown, (), opened_ms=0)), has_earlier, has_later)
+    return Transcript(tuple(_entries(job, shown)), has_earlier, has_later)
+
+
+def _entries(job: CollabJob, messages: list[tuple[str, Message]]) -> list[TurnEntry]:
+    """Return the entries of messages, with the attempts around the last of them."""
+    if not messages:
+        return []
+    end = f"{entry_ms(messages[-1][0]) + _AFTER_MS}-0"
+    events = read_events(job, before=f"{end}_{end}", count=MAX_ENTRIES)
+    timeline = build_timeline(read_change(entry.entry_id, entry.event) for entry in events.entries)
+    return build_entries(messages, cast("Any", timeline["spans"]), opened_ms=0)
 
 
 def search(job: CollabJob, text: str) -> Transcript:
@@ -90,6 +105,54 @@ def _newest_first(job: CollabJob) -> Iterator[tuple[str, Message]]:
         yield from page.messages
         if (before := page.before) is None:
             return
+
+
+def message_json(entry_id: str, message: Message) -> Json:
+    """Return a message of the transcript.
+
+    Args:
+        entry_id: Id of its stream entry, which is also a cursor.
+        message: The message.
+    """
+    rendered = render_markdown(message.content)
+    return {
+        "id": entry_id,
+        "at_ms": entry_ms(entry_id),
+        "turn": message.turn_number,
+        "participant": make_visible(message.author or ""),
+        "is_history": message.former_speaker is not None,
+        "role": message.role.value,
+        "characters": len(message.content),
+        "is_cut": rendered.is_cut,
+        "cut_line": message.cut_line,
+        "html": rendered.html,
+        "attachments": [_attachment_json(attachment) for attachment in message.attachments],
+    }
+
+
+def _attachment_json(attachment: Attachment) -> Json:
+    data: Json = attachment.model_dump(mode="json")
+    return {**data, "name": make_visible(attachment.name)}
+
+
+def messages_json(page: MessagePage) -> Json:
+    """Return a page of the transcript, oldest message first, with the cursor to older messages."""
+    shown: list[JsonValue] = [
+        message_json(entry_id, message) for entry_id, message in reversed(page.messages)
+    ]
+    return {"messages": shown, "before": page.before}
+
+
+def timeline_json(page: EventPage) -> Json:
+    """Return the timeline of a page of events, with the cursor to older ones."""
+    changes = [read_change(entry.entry_id, entry.event) for entry in page.entries]
+    times = [change.at_ms for change in changes]
+    return {
+        **make_fields_visible(build_timeline(changes)),
+        "from_ms": min(times, default=None),
+        "until_ms": max(times, default=None),
+        "before": page.before,
+    }
 
 
 def event_json(entry: EventEntry) -> Json:

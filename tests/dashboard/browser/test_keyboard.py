@@ -122,7 +122,9 @@ def test_session_is_controlled_by_keyboard(gated_sessions, open_tab):
 
 
 def test_list_is_controlled_by_keyboard(gated_sessions, open_tab):
-    jobs = [gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2)) for _ in "ab"]
+    jobs = [
+        gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2)) for _ in "ab"
+    ]
     page = open_tab("/collabs").page
     row = page.locator(f"#row-{jobs[0].id}")
     expect(row.locator(".c-now")).to_have_text("ann")
