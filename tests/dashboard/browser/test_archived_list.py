@@ -82,7 +82,12 @@ def test_archived_sessions_are_counted_paged_and_opened(gated_sessions, archived
     assert titles(page) == [TITLE, *old][:PAGE]
     expect(page.locator("#pager")).to_contain_text(f"of {OLD + 1}")
     expect(page.locator("#covers")).to_contain_text("live and archived")
-    for name, count in {"all": OLD + 1, "completed": OLD // 2 + 1, "cancelled": OLD // 2, "failed": 0}.items():
+    for name, count in {
+        "all": OLD + 1,
+        "completed": OLD // 2 + 1,
+        "cancelled": OLD // 2,
+        "failed": 0,
+    }.items():
         expect(page.locator("#tabs").get_by_role("link", name=f"{count} {name}", exact=True)).to_be_visible()
     page.get_by_role("link", name="Next →").click()
     expect(rows(page)).to_have_count(OLD + 1 - PAGE)
