@@ -47,7 +47,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Control running sessions": {
         "sessions.steer": (
-            *("activate", "suspend", "resume", "stop", "cancel"),
+            *("activate", "suspend", "resume", "retry", "stop", "cancel"),
             *("add", "remove", "instruct", "post"),
         )
     },

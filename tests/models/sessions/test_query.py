@@ -71,6 +71,8 @@ def test_any_text_gives_a_query(params: dict[str, list[str]]) -> None:
         ("cost_min", "NaN", "in US dollars"),
         ("since", "24", "must be an age such as 24h"),
         ("until", "0h", "must be an age such as 24h"),
+        ("until", "yesterday", "or a time such as"),
+        ("until", "2026-01-31T25:00", "or a time such as"),
         ("q", "x" * 501, "only the first 500"),
     ],
 )
@@ -89,10 +91,19 @@ def test_names_of_earlier_versions_are_read() -> None:
     assert (query.status, query.attention, notices) == (("active",), ("stuck", "person", "worker"), ())
 
 
-def test_a_time_is_an_age_or_a_moment() -> None:
-    assert moment_ms("", 5) is None
-    assert moment_ms("1h", 4_000_000) == 400_000
-    assert moment_ms("1970-01-02", 5) == moment_ms("1970-01-02T01:00+01:00", 5) == 86_400_000
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("", None),
+        ("1h", 400_000),
+        ("2026-01-31", 1_769_817_600_000),
+        ("2026-01-31T14:00", 1_769_868_000_000),
+        ("2026-01-31 14:00:00+01:00", 1_769_864_400_000),
+        ("2026-01-31T14:00:00Z", 1_769_868_000_000),
+    ],
+)
+def test_times_are_ages_or_moments(text: str, ms: int | None) -> None:
+    assert moment_ms(text, 4_000_000) == ms
 
 
 @pytest.mark.parametrize(
