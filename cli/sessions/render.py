@@ -15,6 +15,7 @@ from ...jobs.reading import facts_of
 from ...jobs.result import Item, ItemState, JobResult, items_of
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.protocol.dialog import Message
+from ...models.sessions.shown_status import ShownStatus, shown_status
 from ...models.sessions.spec import SessionSpec
 from ...models.text.ids import moment_from_ms
 from ...models.text.json_text import dump_json
@@ -28,11 +29,13 @@ from ..common.dialog_lines import ParticipantNames, dialog_line, hanging
 from ..common.screen import console, plain_table, print_document, printable
 
 STATUS_STYLE = {
-    CollabStatus.DRAFT: "blue",
-    CollabStatus.ACTIVE: "cyan",
-    CollabStatus.SUSPENDED: "yellow",
-    CollabStatus.COMPLETED: "green",
-    CollabStatus.CANCELLED: "red",
+    ShownStatus.DRAFT: "blue",
+    ShownStatus.ACTIVE: "cyan",
+    ShownStatus.SUSPENDED: "yellow",
+    ShownStatus.FAILED: "red",
+    ShownStatus.LIMIT: "yellow",
+    ShownStatus.COMPLETED: "green",
+    ShownStatus.CANCELLED: "red",
 }
 
 
@@ -52,12 +55,13 @@ def seconds_of(result: JobResult) -> float:
 
 
 def outcome(status: CollabStatus, reason: str | None, detail: str | None = None) -> str:
-    """Return status and reason, such as `cancelled: failed (ann: no answer)`.
+    """Return the status as shown, and the reason, such as `failed (ann: no answer)` or `limit: token_budget`.
 
     The reason is omitted if it is equal to the status.
     """
-    why = "" if reason in (None, "", status.value) else f": {reason}"
-    return f"{status.value}{why}" + (f" ({printable(detail)})" if detail else "")
+    shown = shown_status(status.value, reason)
+    why = "" if reason in (None, "", shown.value) else f": {reason}"
+    return f"{shown.value}{why}" + (f" ({printable(detail)})" if detail else "")
 
 
 def result_line(result: JobResult) -> Text:
@@ -120,7 +124,11 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     cast = ParticipantNames(collab.participants)
     yield heading(collab)
     ended = outcome(state.status, state.reason, state.detail)
-    yield Text.assemble((ended, STATUS_STYLE[state.status]), " · ", " · ".join(_facts(state)))
+    yield Text.assemble(
+        (ended, STATUS_STYLE[shown_status(state.status.value, state.reason)]),
+        " · ",
+        " · ".join(_facts(state)),
+    )
     yield hanging(screen, Text("purpose: "), Text(printable(collab.purpose)))
     yield from _origin(job.spec)
     for label, names in (("approvers", job.spec.approvers), ("observers", job.spec.observers)):
