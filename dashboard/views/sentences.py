@@ -87,7 +87,7 @@ def _active(it: Condition, now_ms: int) -> Notice:
 def _lost(it: Condition, now_ms: int) -> Notice:
     lead: tuple[Part, ...] = ("Worker ", Name(it.worker)) if it.worker else ("The worker of the turn",)
     lease: tuple[Part, ...] = ()
-    then = f" {_capital(it.then)}."
+    then = f" Now {it.then}."
     if it.due_ms is not None:
         lease = (" The lease ends in ", Span(it.due_ms - now_ms), f"; then {it.then}.")
         then = ""
