@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...jobs.conditions import Condition
 from ...models.sessions.shown_status import ShownStatus, shown_status
 from ...models.text.words import count_of
-from .attention import Condition
 from .collab_row import CollabRow
 from .health import without_worker
 from .notices import At, Code, Name, Notice, Part, Span

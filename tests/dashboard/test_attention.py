@@ -7,18 +7,12 @@ from typing import Any
 
 import pytest
 
-from symposia.dashboard.views.attention import (
-    ATTENTIONS,
-    AttentionLimits,
-    Roster,
-    Workers,
-    attention_name,
-    condition_of,
-    with_condition,
-)
+from symposia.dashboard.views.attention import attention_name, with_condition
 from symposia.dashboard.views.collab_row import CollabFacts, build_row
 from symposia.dashboard.views.sentences import session_notice
 from symposia.dashboard.views.unreadable import UnreadableSession, unreadable_row
+from symposia.jobs.condition_rules import condition_of
+from symposia.jobs.conditions import ATTENTIONS, AttentionLimits, Roster, Workers
 from symposia.state.redis.scripts import view_fields
 from symposia.state.sessions.records import SessionState
 
