@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 from tornado.web import Application
 
 from ...models.text.redact import json_text
 from ..live.fragments import Fragments, SentFragments, SentPages, View
 from .base import DashboardHandler
-
-if TYPE_CHECKING:
-    from .live import StreamHandler
 
 #: Minimum number of seconds between two events with fragments.
 INTERVAL_S = 0.25
@@ -33,7 +30,9 @@ def sent_token(handler: DashboardHandler) -> str:
     return handler.request.headers.get("Last-Event-ID") or handler.query_text("after")
 
 
-async def send_fragments(handler: StreamHandler, view: View) -> None:
+async def send_fragments(
+    handler: DashboardHandler, view: View, send: Callable[[str], Awaitable[None]]
+) -> None:
     """Send what the page does not have, then each change: events `fragments`."""
     pages, token = sent_pages(handler.application), sent_token(handler)
     sent = pages.get(token)
@@ -43,7 +42,7 @@ async def send_fragments(handler: StreamHandler, view: View) -> None:
         if changes := sent.changes(fragments):
             sent = SentFragments.of(fragments)
             token = pages.put(sent, replaces=token)
-            await handler.send(f"id: {token}\nevent: fragments\ndata: {json_text(changes)}\n\n")
+            await send(f"id: {token}\nevent: fragments\ndata: {json_text(changes)}\n\n")
         await view.wait(TICK_S)
         await asyncio.sleep(began + INTERVAL_S - time.monotonic())
 
