@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..client.aio.jobs import AsyncCollabJob
+from ..client.aio.jobs import AsyncCollabJob, blocking_job
+from ..jobs.retrying import retry_session
 from ..models.errors import InvalidInput, SymposiaError
+from ..models.sessions.bulk import ACTION_STATUSES, query_for
 from ..models.sessions.query import SessionQuery
 from ..models.sessions.shown_status import ShownStatus, shown_status
 from ..models.text.words import count_of
 from .services import Services
-from .views.collab_row import error_of_event
 from .views.session_search import search_sessions
 
 #: Maximum number of sessions that one request changes or exports.
@@ -32,47 +33,33 @@ class BulkVerb:
 
     #: Such as `Cancelled`, for the result.
     past: str
-    #: Statuses, as shown, of the sessions that it changes.
-    statuses: frozenset[ShownStatus]
-    #: Performs it: session, who acts, reason.
-    perform: Callable[[AsyncCollabJob, str, str], Awaitable[object]]
+    #: Performs it: services, session, who acts, reason.
+    perform: Callable[[Services, AsyncCollabJob, str, str], Awaitable[object]]
     #: Whether it cannot be undone, so that the page asks first.
     asks: bool = False
 
 
-async def _cancel(job: AsyncCollabJob, actor: str, reason: str) -> None:
+async def _cancel(_services: Services, job: AsyncCollabJob, actor: str, reason: str) -> None:
     await job.cancel(reason or "cancelled", by=actor)
 
 
-async def _suspend(job: AsyncCollabJob, actor: str, _reason: str) -> None:
+async def _suspend(_services: Services, job: AsyncCollabJob, actor: str, _reason: str) -> None:
     await job.suspend(by=actor)
 
 
-async def _resume(job: AsyncCollabJob, actor: str, _reason: str) -> None:
+async def _resume(_services: Services, job: AsyncCollabJob, actor: str, _reason: str) -> None:
     await job.resume(by=actor)
 
 
-async def _retry(job: AsyncCollabJob, _actor: str, _reason: str) -> None:
-    """Begin a new session of the same thread from the state before the turn that failed."""
-    failed = None
-    async for event in job.events():
-        error = error_of_event(event.to_json(), 0)
-        failed = error["turn"] if error is not None and error["turn"] else failed
-    if failed is None:
-        raise InvalidInput("id", job.id, "must be a session with a failed turn")
-    await job.fork(at_turn=failed)
+async def _retry(services: Services, job: AsyncCollabJob, _actor: str, _reason: str) -> None:
+    await services.client.run(retry_session, blocking_job(job))
 
 
 VERBS: Mapping[str, BulkVerb] = {
-    "cancel": BulkVerb(
-        "Cancelled",
-        frozenset({ShownStatus.ACTIVE, ShownStatus.SUSPENDED, ShownStatus.DRAFT}),
-        _cancel,
-        asks=True,
-    ),
-    "suspend": BulkVerb("Suspended", frozenset({ShownStatus.ACTIVE}), _suspend),
-    "resume": BulkVerb("Resumed", frozenset({ShownStatus.SUSPENDED}), _resume),
-    "retry": BulkVerb("Began again", frozenset({ShownStatus.FAILED}), _retry, asks=True),
+    "cancel": BulkVerb("Cancelled", _cancel, asks=True),
+    "suspend": BulkVerb("Suspended", _suspend),
+    "resume": BulkVerb("Resumed", _resume),
+    "retry": BulkVerb("Began again", _retry, asks=True),
 }
 
 
@@ -82,13 +69,6 @@ class Selection:
 
     ids: tuple[str, ...] = ()
     query: SessionQuery | None = None
-
-    def of_statuses(self, statuses: frozenset[ShownStatus]) -> SessionQuery | None:
-        """Return the query of those with some statuses; None: none of them can match, or there is no query."""
-        if self.query is None:
-            return None
-        names = tuple(sorted({*statuses} & {*(self.query.status or statuses)}))
-        return self.query.changed(status=names) if names else None
 
 
 @dataclass(slots=True)
@@ -114,12 +94,14 @@ async def plan_bulk(services: Services, name: str, selection: Selection) -> Plan
     if selection.query is None:
         found = [(session_id, await _status(services, session_id)) for session_id in selection.ids]
         statuses: Mapping[str, int] = Counter(status for _, status in found if status)
-        ids = [session_id for session_id, status in found if status is None or status in verb.statuses]
+        ids = [
+            session_id for session_id, status in found if status is None or status in ACTION_STATUSES[name]
+        ]
         return Plan(verb, len(found), statuses, ids)
     page = await search_sessions(services, selection.query.changed(per_page=1, group=""))
     chosen = selection.query.status or tuple(ShownStatus)
     counts = {status: page.counts[status] for status in chosen}
-    query = selection.of_statuses(verb.statuses)
+    query = query_for(name, selection.query)
     ids = [] if query is None else [session_id async for session_id in matching_ids(services, query)]
     return Plan(verb, page.total, counts, ids)
 
@@ -175,7 +157,7 @@ async def run_bulk(services: Services, plan: Plan, *, actor: str, reason: str) -
 
     async def change(session_id: str) -> None:
         try:
-            await plan.verb.perform(await services.client.get_job(session_id), actor, reason)
+            await plan.verb.perform(services, await services.client.get_job(session_id), actor, reason)
             result.done += 1
         except SymposiaError as error:
             result.failed += 1

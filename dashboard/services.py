@@ -15,12 +15,12 @@ from redis.asyncio import Redis
 from ..client.aio.client import AsyncClient
 from ..client.building.connection import redis_url_in_use
 from ..config.settings import Settings, load_settings
+from ..jobs.conditions import AttentionLimits
 from ..models.errors import SymposiaError
 from ..state.redis.connect import aconnect
 from .live.hub import Hub
 from .live.load_limits import StreamSlots
 from .live.session_list import SessionList
-from .views.attention import AttentionLimits
 
 if TYPE_CHECKING:
     from tornado.web import Application

@@ -147,6 +147,7 @@ class AnswerHandler(FlowerHandler):
             action_token="",
             reason=make_visible(line),
             advice=_ADVICE.get(status, _OTHER_ADVICE),
+            is_outage=status == 503,
             **self.health_values(),
         )
 

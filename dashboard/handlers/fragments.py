@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 from tornado.web import Application
 
 from ...models.text.redact import json_text
 from ..live.fragments import Fragments, SentFragments, SentPages, View
 from .base import DashboardHandler
-
-if TYPE_CHECKING:
-    from .live import StreamHandler
 
 #: Minimum number of seconds between two events with fragments.
 INTERVAL_S = 0.25
@@ -35,7 +31,11 @@ def sent_token(handler: DashboardHandler) -> str:
 
 
 async def send_fragments(
-    handler: StreamHandler, view: View, *, until: Callable[[], bool] = lambda: False
+    handler: DashboardHandler,
+    view: View,
+    send: Callable[[str], Awaitable[None]],
+    *,
+    until: Callable[[], bool] = lambda: False,
 ) -> None:
     """Send what the page does not have, then each change, until a condition holds: events `fragments`."""
     pages, token = sent_pages(handler.application), sent_token(handler)
@@ -46,7 +46,7 @@ async def send_fragments(
         if changes := sent.changes(fragments):
             sent = SentFragments.of(fragments)
             token = pages.put(sent, replaces=token)
-            await handler.send(f"id: {token}\nevent: fragments\ndata: {json_text(changes)}\n\n")
+            await send(f"id: {token}\nevent: fragments\ndata: {json_text(changes)}\n\n")
         if until():
             return
         await view.wait(TICK_S)

@@ -129,7 +129,7 @@ class CollabsStream(StreamHandler):
         """Send the rows that changed since the position of the page, then each change."""
         if (view := open_view(self)) is not None:
             await self.send(OPENING)
-            await send_fragments(self, view)
+            await send_fragments(self, view, self.send)
             return
         sessions, wanted, cursor = self.services.sessions, read_query(self), cursor_of(self)
         start = "" if cursor.position == BEGINNING else _change_events(sessions.changes_since(cursor), wanted)

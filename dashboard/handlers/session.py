@@ -10,13 +10,13 @@ from tornado.web import HTTPError, url
 from ...client.aio.jobs import blocking_job
 from ...jobs.attachments import find_attachment
 from ...jobs.collab import CollabJob
+from ...jobs.conditions import NO_CONDITION
 from ...models.attachments import UNKNOWN_TYPE, Attachment
 from ...models.errors import SessionNotFound
 from ...models.text.redact import json_text
 from ..live.fragments import SentFragments
 from ..live.health_feed import render_session_notice
 from ..live.load_limits import SharedReads
-from ..views.attention import NO_CONDITION, condition_json
 from ..views.sentences import session_notice
 from ..views.session.export import open_export
 from ..views.session.pages import MAX_ENTRIES, read_events, read_message, read_messages
@@ -150,7 +150,7 @@ class SessionData(DataHandler):
         job = blocking_job(await self.services.client.get_job(session_id))
         parts = await self.services.client.run(read_session, job, open_sessions(self).usage)
         condition = NO_CONDITION if parts.state.is_final else self.services.hub.condition(job.id)
-        return json_text({**session_json(parts), **condition_json(condition)})
+        return json_text(session_json(parts, condition))
 
 
 class MessagesData(SessionDataHandler):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, cast
 
+from ...jobs.conditions import Condition
 from ..live.fragments import Fragments
 from ..live.open_session import ShownSession
 from ..views.collab_cells import NEAR, cells_of, dollars, limit_text, span_text, time_html
@@ -33,6 +34,7 @@ _STATES = {
     "done": "completed",
     "claimed": "active",
     "retries": "retry",
+    "worker lost": "lost",
 }
 
 
@@ -108,17 +110,23 @@ class SessionHtml:
         return text.strip()
 
     def fragments(
-        self, shown: ShownSession, row: CollabRow, params: SessionParams, transcript: Transcript | None
+        self,
+        shown: ShownSession,
+        row: CollabRow,
+        condition: Condition,
+        params: SessionParams,
+        transcript: Transcript | None,
     ) -> Fragments:
         """Return the fragments of a page. It renders Markdown, so it is called in a thread.
 
         Args:
             shown: The session.
             row: Its row in the list.
+            condition: What it does, or why it does not move.
             params: What the page shows.
             transcript: The turns that it shows; None: the newest ones.
         """
-        session = cast("dict[str, Any]", session_json(shown.parts))
+        session = cast("dict[str, Any]", session_json(shown.parts, condition))
         who = Who({person["id"]: person for person in session["participants"]})
         html, lists = self._people(shown, session, who, params)
         entries = self._entries(shown, session) if transcript is None else transcript.entries

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...jobs.conditions import NO_CONDITION, Condition
 from ..live.fragments import Fragments
 from ..live.open_session import OpenSession, OpenSessions, ShownSession
 from ..live.positions import BEGINNING
@@ -117,14 +118,18 @@ class SessionView:
         if self._transcript is None and not params.is_live:
             job = self.opened.job
             self._transcript = search(job, params.find) if params.find else read_around(job, params.turn)
-        return self._html.fragments(shown, self.row, params, self._transcript)
+        return self._html.fragments(shown, self.row, self._condition(), params, self._transcript)
+
+    def _condition(self) -> Condition:
+        is_final = self.opened.parts.state.is_final
+        return NO_CONDITION if is_final else self._services.hub.condition(self._session_id)
 
     def _build_row(self, parts: SessionParts) -> CollabRow:
         """Return the row of a session that is not in memory."""
         collab, spec = parts.facts.collab.model_dump_json(), parts.facts.spec.model_dump_json()
         facts = CollabFacts.read_archived(self._session_id, collab, spec)
         row = build_row(parts.state, facts, position=BEGINNING, archived=not parts.is_live)
-        return with_condition(row, self._services.hub.condition(self._session_id))
+        return with_condition(row, self._condition())
 
 
 class SessionStream(StreamHandler):
@@ -136,7 +141,7 @@ class SessionStream(StreamHandler):
         view = open_session_view(self, parts[0])
         await open_sessions(self).get(parts[0])  # an unknown session is not found
         await self.send(OPENING)
-        await send_fragments(self, view, until=lambda: view.opened.is_complete)
+        await send_fragments(self, view, self.send, until=lambda: view.opened.is_complete)
         await self.send(_END_EVENT)
 
 

@@ -20,8 +20,6 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Protocol
 
-from pydantic import JsonValue
-
 #: Maximum number of pages of which the server knows what they have. Others get all fragments.
 MAX_PAGES = 500
 
@@ -60,14 +58,15 @@ class SentFragments:
         """Return what a page has that got these fragments."""
         return cls({name: hash(html) for name, html in fragments.html.items()}, dict(fragments.lists))
 
-    def changes(self, now: Fragments) -> dict[str, JsonValue]:
+    def changes(self, now: Fragments) -> dict[str, Mapping[str, object]]:
         """Return what the page needs to show `now`; empty: nothing.
 
         Elements of a list that are no longer in its order are removed by the page.
         """
         html = {name: text for name, text in now.html.items() if self.versions.get(name) != hash(text)}
         lists = {name: list(order) for name, order in now.lists.items() if self.lists.get(name) != order}
-        return {"html": html, "lists": lists} if html or lists else {}
+        changes: dict[str, Mapping[str, object]] = {"html": html, "lists": lists}
+        return changes if html or lists else {}
 
 
 class SentPages:

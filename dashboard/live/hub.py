@@ -20,11 +20,13 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from ...jobs.condition_rules import condition_of
+from ...jobs.conditions import NO_CONDITION, AttentionLimits, Condition
 from ...models.errors import StateError
 from ...state.redis.keys import DUE, SESSIONS, session_key
 from ...state.redis.readers import time_ms
 from ...state.streams.reads import StreamReads
-from ..views.attention import NO_CONDITION, AttentionLimits, Condition, condition_of, with_condition
+from ..views.attention import with_condition
 from ..views.unreadable import UnreadableSession, unreadable_row
 from .health_feed import HealthFeed
 from .loader import LoadedSession, load_sessions
@@ -281,7 +283,10 @@ class Hub:
         """Judge all unfinished sessions; rows whose attention changed are replaced."""
         for session_id, session in self._open.items():
             row, condition = self._sessions.get(session_id), self._judge(session)
-            if row is not None and (judged := with_condition(row, condition)) != row:
+            if row is None:
+                continue
+            judged = with_condition({**row, "speakers": session.row["speakers"]}, condition)
+            if judged != row:
                 position = newest_position((row["position"], f"{self.now_ms()}-0"))
                 self._sessions.put({**judged, "position": position})
         workers = self._worker_reads.workers

@@ -8,13 +8,14 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from ...jobs.condition_rules import parked_questions
+from ...jobs.conditions import Roster
 from ...models.errors import CorruptSession, NewerFormat
 from ...state.redis.formats import check_format
 from ...state.redis.keys import session_key
 from ...state.redis.readers import Entry, is_wrong_type, read_entries
 from ...state.redis.scripts import view_fields
 from ...state.sessions.records import SessionState
-from ..views.attention import Roster, parked_questions
 from ..views.collab_row import CollabFacts, CollabRow, LastError, build_row, error_of_event
 from ..views.unreadable import UnreadableSession
 from .positions import newest_position, position_key

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from redis.asyncio import Redis
 
+from ...jobs.conditions import Workers
 from ...state.presence import SILENT_MS, parse_entries
 from ...state.redis.keys import QUEUE_PROGRESS, WORKERS, lock_key, worker_lease_key
 from ...state.sessions.index import MOVED_FIELD, read_moved_ms
 from ...state.worker_leases import LEASE_MS
-from ..views.attention import Workers
 
 #: Locks per round trip.
 _BATCH = 500

@@ -58,6 +58,7 @@ function arrange(list, order, fresh) {
 
 function follow() {
   const source = new EventSource(address("stream"));
+  root.dataset.source = "stream";
   source.addEventListener("fragments", (event) => {
     token = event.lastEventId || token;
     show(JSON.parse(event.data));
@@ -77,6 +78,7 @@ async function poll() {
     follow();
     return;
   }
+  root.dataset.source = "polling";
   try {
     const response = await fetch(address("changes"), { headers: { Accept: "application/json" } });
     if (response.ok) {

@@ -136,11 +136,11 @@ def _status_html(row: CollabRow) -> str:
     times = [speaker["since_ms"] for speaker in row["speakers"] if speaker["since_ms"]]
     if not times:
         return ""
-    return f"{'queued' if _is_queued(row) else 'speaks for'} {time_html(min(times), 'for')}"
+    return f"{'queued' if _states(row) == {'planned'} else 'speaks for'} {time_html(min(times), 'for')}"
 
 
-def _is_queued(row: CollabRow) -> bool:
-    return {speaker["state"] for speaker in row["speakers"]} == {"planned"}
+def _states(row: CollabRow) -> set[str]:
+    return {speaker["state"] for speaker in row["speakers"]}
 
 
 def _words(code: str | None) -> str:
@@ -212,9 +212,9 @@ def _now_more(row: CollabRow) -> str:
     speakers = [speaker for speaker in row["speakers"] if speaker["state"] != "parked"]
     if len(speakers) > MAX_NAMES:
         return f"and {len(speakers) - MAX_NAMES} more"
-    if speakers and _is_queued(row):
-        return "in the queue"
-    return ""
+    # Without an open turn, the next step is in the queue.
+    is_queued = row["shown"] == "active" and row["attention"] is None and _states(row) <= {"planned"}
+    return "in the queue" if is_queued else ""
 
 
 def _duration_html(row: CollabRow) -> str:

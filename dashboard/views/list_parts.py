@@ -36,7 +36,7 @@ _RARE = ("draft", "lost", "budget", "unreadable")
 TIMES = {"1h": "last hour", "24h": "last 24 hours", "7d": "last 7 days", "30d": "last 30 days"}
 #: Orders of the filter, by their words.
 SORTS = {
-    "-activity": "newest activity",
+    "-activity": "activity",
     "-opened": "newest",
     "opened": "oldest",
     "-cost": "cost",

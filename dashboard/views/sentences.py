@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...jobs.conditions import Condition
 from ...models.sessions.shown_status import ShownStatus, shown_status
 from ...models.text.words import count_of
-from .attention import Condition
 from .collab_row import CollabRow
 from .health import without_worker
 from .notices import At, Code, Name, Notice, Part, Span
@@ -87,7 +87,7 @@ def _active(it: Condition, now_ms: int) -> Notice:
 def _lost(it: Condition, now_ms: int) -> Notice:
     lead: tuple[Part, ...] = ("Worker ", Name(it.worker)) if it.worker else ("The worker of the turn",)
     lease: tuple[Part, ...] = ()
-    then = f" {_capital(it.then)}."
+    then = f" Now {it.then}."
     if it.due_ms is not None:
         lease = (" The lease ends in ", Span(it.due_ms - now_ms), f"; then {it.then}.")
         then = ""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...jobs.conditions import Condition
 from ...models.protocol.collab import CollabStatus
-from .attention import Condition, with_condition
+from .attention import with_condition
 from .collab_row import CollabRow
 
 

@@ -16,6 +16,8 @@ from scaling import patient
 #: Series of an installation without a fault: those that a case does not replace. One value a minute.
 HEALTHY = {
     "symposia_workers": "1x90",
+    'up{job="symposia",instance="a"}': "1x90",
+    'up{job="other",instance="a"}': "0x90",
     "symposia_metrics_age_seconds": "5x90",
     "symposia_archive_backlog_sessions": "100x90",
     "symposia_archive_failures_total": "1x90",
@@ -54,6 +56,7 @@ FAULTS: dict[tuple[str, str], dict[str, str | None]] = {
         "symposia_metrics_age_seconds": "61x90"
     },
     ("SymposiaMetricsOld", "absent(symposia_metrics_age_seconds)"): {"symposia_metrics_age_seconds": None},
+    ("SymposiaEndpointDown", ""): {'up{job="symposia",instance="a"}': "1x70 0x20"},
 }
 
 

@@ -41,7 +41,10 @@ def open_page(open_tab, words):
         if words == WORDS["polling"]:
             tab.page.route("**/stream?*", lambda route: route.fulfill(status=204))
         tab.page.goto(path)
-        expect(tab.page.locator("#live-status")).to_have_text(words)
+        if path == "/collabs":
+            expect(tab.page.locator("#health")).to_contain_text("Live")
+        else:
+            expect(tab.page.locator("#live-status")).to_have_text(words)
         return tab.page
 
     yield open_page
@@ -64,13 +67,13 @@ def test_open_pages_resume_after_a_restart(services, gated_sessions, submit, ope
     expect(turns_of(listed, job)).to_contain_text(f"2 of {TURNS} turns")
 
     services.kill_flower()
-    for shown in (listed, page):
-        expect(shown.locator("#live-status")).to_contain_text("Connection lost")
+    expect(page.locator("#live-status")).to_contain_text("Connection lost")
+    expect(listed.locator("#health")).to_contain_text("No connection to Flower since")
     gated_sessions.step(3)
     until(lambda: len(list(job.messages())) == 3, what="a turn ends while Flower is down")
     unseen = submit(1)
-    for shown in (listed, page):
-        expect(shown.locator("#live-status")).to_have_text(words)
+    expect(page.locator("#live-status")).to_have_text(words)
+    expect(listed.locator("#health")).not_to_contain_text("No connection")
     expect(turns_of(listed, job)).to_contain_text(f"3 of {TURNS} turns")
     expect(turns_of(listed, unseen)).to_contain_text("1 of 1 turn")  # its turn has the same gate
     expect(texts).to_have_count(3)

@@ -33,7 +33,13 @@ class OpenStreams:
 
 
 def states(pages: list[Page]) -> list[str]:
-    return sorted(page.locator("#live-status").inner_text() for page in pages)
+    """How the pages get changes; those of the list say so in an attribute."""
+    words = {"stream": "Live", "polling": "Live, once a second"}
+    texts = []
+    for page in pages:
+        source = page.locator("[data-view], #live-status").first.get_attribute("data-source")
+        texts.append(words[source] if source else page.locator("#live-status").text_content() or "")
+    return sorted(texts)
 
 
 def test_twelve_tabs_share_three_streams(gated_sessions, open_tab):
