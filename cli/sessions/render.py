@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -15,12 +16,14 @@ from ...jobs.reading import facts_of
 from ...jobs.result import Item, ItemState, JobResult, items_of
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.protocol.dialog import Message
+from ...models.sessions.progress import describe_limit
 from ...models.sessions.shown_status import ShownStatus, shown_status
 from ...models.sessions.spec import SessionSpec
 from ...models.text.ids import moment_from_ms
 from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
 from ...models.text.words import count_of, moment_in_words
+from ...state.sessions.progress import limits_of_session
 from ...state.sessions.records import SessionState
 from ...state.worker_routes import describe_awaited
 from ...tasks.sessions.rendering import output_of
@@ -137,12 +140,7 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     if inputs := job.spec.inputs:
         given = ", ".join(f"{name}={dump_json(value)}" for name, value in inputs.items())
         yield hanging(screen, Text("inputs: "), Text(printable(given)))
-    if (now := _now(job, state, cast)) is not None:
-        yield Text(f"now: {now}")
-    if (queued_s := job.queued_for_s()) is not None and queued_s >= _LONG_S:
-        agents = state.awaited_agents
-        why = printable(describe_awaited(agents)) if agents else "no worker has taken it"
-        yield Text(f"queued for {queued_s:.0f} s: {why}; see symposia doctor", style="yellow")
+    yield from _progress(job, state, cast)
     messages = list(job.messages())
     for item in items_of(job.board(), last_messages(messages)):
         yield _item(screen, item, cast)
@@ -153,6 +151,17 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         yield dialog_line(screen, message.turn_number, cast.styled_speaker(message), message_text(message))
     if (output := output_of(state, messages)) is not None:
         yield hanging(screen, Text("output: "), Text(printable(dump_json(output))))
+
+
+def _progress(job: CollabJob, state: SessionState, cast: ParticipantNames) -> Iterator[Text]:
+    if (now := _now(job, state, cast)) is not None:
+        yield Text(f"now: {now}")
+    if limits := limits_of_session(state, job.spec.stop, job.collab().mode):
+        yield Text(f"progress: {', '.join(map(describe_limit, limits))}")
+    if (queued_s := job.queued_for_s()) is not None and queued_s >= _LONG_S:
+        agents = state.awaited_agents
+        why = printable(describe_awaited(agents)) if agents else "no worker has taken it"
+        yield Text(f"queued for {queued_s:.0f} s: {why}; see symposia doctor", style="yellow")
 
 
 def _now(job: CollabJob, state: SessionState, cast: ParticipantNames) -> str | None:
@@ -204,6 +213,7 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "collab": job.collab().to_wire(),
         "dialog": dialog.to_wire(),
         "status": state.status.value,
+        "shown": shown_status(state.status.value, state.reason).value,
         "reason": state.reason,
         "detail": state.detail,
         "queued_for_s": job.queued_for_s(),
@@ -211,6 +221,7 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "turn_state": job.turn_state().model_dump(mode="json"),
         "turns": state.closed,
         "rounds": state.rounds,
+        "limits": [asdict(use) for use in limits_of_session(state, job.spec.stop, job.collab().mode)],
         "usage": state.usage.to_json_data(),
         "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
         "output": output_of(state, dialog.messages),
