@@ -250,7 +250,7 @@ def _covers(
     since, _ = query.opened_between(now_ms)
     where = "live and archived"
     if is_partial:
-        where = "sessions in memory only: the archive does not answer"
+        where = "live only, because the archive does not answer"
     elif reader is None:
         where = "live and recently ended, without an archive"
     text = f"{_time_in_words(query)}, {where}"
