@@ -143,7 +143,7 @@ class SessionPage(Page):
             assert status == 200, status
             self.is_open = True
             async for line in connection.lines():
-                if line.startswith("data: ") and (mark := MARK.search(line)):
+                for mark in MARK.finditer(line) if line.startswith("data: ") else ():
                     self._record(f"{self.session_id} {mark[1]}", int(mark[2]))
 
 

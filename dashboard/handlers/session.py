@@ -97,9 +97,9 @@ class SessionPage(PageHandler):
             html=fragments.html,
             lists=fragments.lists,
             params=params,
-            is_followed=row["ended_ms"] is None,
+            is_followed=not view.opened.is_complete,
             sent=sent_pages(self.application).put(SentFragments.of(fragments)),
-            events=session_html(self).render("events", page=events),
+            events=session_html(self).render("events", session_id, page=events),
             MAX_PEOPLE=MAX_PEOPLE,
             **self.health_values(ended_ms=row["ended_ms"]),
         )

@@ -21,7 +21,7 @@ from ..views.texts import duration
 from .base import DashboardHandler
 
 #: Maximum number of rendered entries that an open session keeps.
-MAX_RENDERED = 400
+MAX_RENDERED = 200
 #: Participants above whose number their table scrolls.
 MAX_PEOPLE = 12
 #: Columns by which the participants are sorted.
@@ -92,11 +92,12 @@ class SessionHtml:
         self._allows_actions = handler.allows_actions
         self._sessions = handler.services.sessions
 
-    def render(self, name: str, **values: object) -> str:
+    def render(self, name: str, session_id: str, **values: object) -> str:
         """Return a template in `templates/session/` as HTML."""
         template = self._loader.load(f"session/{name}.html")
         text: str = template.generate(
             base_url=self._base_url,
+            page_url=f"{self._base_url}/collabs/{session_id}",
             task_url=self._task_url,
             allows_actions=self._allows_actions,
             dollars=dollars,
@@ -134,14 +135,17 @@ class SessionHtml:
         html |= turns
         lists |= {"turns": tuple(turns)}
         html["earlier"] = self.render(
-            "earlier", session=session, entries=entries, params=params, transcript=transcript,
+            "earlier", session["id"], session=session, entries=entries, params=params, transcript=transcript,
             has_earlier=shown.has_earlier,
         )  # fmt: skip
-        html["memory"] = self.render("memory", memory=shown.memory, problem=shown.memory_problem)
-        html["children"] = self.render("children", children=self._children(session))
+        html["memory"] = self.render(
+            "memory", session["id"], memory=shown.memory, problem=shown.memory_problem
+        )
+        html["children"] = self.render("children", session["id"], children=self._children(session))
         for name in ("summary", "questions", "open", "board", "decisions", "tensions"):
             html[name] = self.render(
                 name,
+                session["id"],
                 session=session,
                 row=row,
                 cells=cells_of(row),
@@ -186,7 +190,7 @@ class SessionHtml:
             return known[1]
         api = f"{self._base_url}/api/collabs/{session_id}"
         text = self.render(
-            "turn", entry=entry, who=who, message_url=f"{self._base_url}/collabs/{session_id}/messages/",
+            "turn", session_id, entry=entry, who=who, message_url=f"{self._base_url}/collabs/{session_id}/messages/",
             file_url=f"{api}/attachments/",
         )  # fmt: skip
         shown.rendered[entry.element] = entry, text
@@ -206,12 +210,16 @@ class SessionHtml:
         people = _sorted_people(session["participants"], params.people)
         html = {
             f"who-{person['id']}": self.render(
-                "person", person=person, details=who.details(person["id"]), bars=lanes.get(person["id"], ())
+                "person",
+                session["id"],
+                person=person,
+                details=who.details(person["id"]),
+                bars=lanes.get(person["id"], ()),
             )
             for person in people
         }
         html["people-head"] = self.render(
-            "people_head", axis=axis, is_final=is_final, params=params, sorts=PEOPLE_SORTS
+            "people_head", session["id"], axis=axis, is_final=is_final, params=params, sorts=PEOPLE_SORTS
         )
         order = tuple(f"who-{person['id']}" for person in people)
         return html, {"people": order}

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _OPEN, _HTML = "symposia_open_sessions", "symposia_session_html"
 #: Event after which the page does not connect again.
 _END_EVENT = "event: end\ndata: {}\n\n"
+#: Maximum number of addresses of one session whose fragments are kept.
+MAX_ADDRESSES = 8
 #: Maximum number of a turn in an address.
 MAX_TURN = 10**9
 
@@ -107,7 +109,17 @@ class SessionView:
         self.opened = opened = await self._sessions.get(self._session_id)
         self._revision = opened.revision
         self.row = self._services.sessions.get(self._session_id) or self._build_row(opened.parts)
-        return await self._services.client.run(self._render, opened.shown())
+        made_from = opened.revision, self.row, self._condition()
+        before = opened.fragments.get(self.params)
+        if before is not None and before[0] == made_from:
+            return before[1]
+        fragments = await self._services.client.run(self._render, opened.shown())
+        if self.params.is_live:
+            # Pages with the same address share them.
+            if len(opened.fragments) >= MAX_ADDRESSES:
+                opened.fragments.clear()
+            opened.fragments[self.params] = made_from, fragments
+        return fragments
 
     async def wait(self, timeout_s: float) -> None:
         """Wait for a change of the session."""

@@ -32,6 +32,7 @@ from ..views.session.timeline import Change, TimelineBuilder, read_change
 from ..views.session.turn_entries import TurnEntry
 from ..views.session.usage import UsageTotals
 from ..views.visible import make_fields_visible
+from .fragments import Fragments
 from .positions import read_positions
 from .session_streams import StreamEntry
 
@@ -104,6 +105,8 @@ class OpenSession:
         self._memory_turns = -1
         self._memory_task: asyncio.Task[None] | None = None
         self.rendered: dict[str, tuple[TurnEntry, str]] = {}
+        #: Fragments of pages that follow the session, by what their addresses ask for; with what they were made from.
+        self.fragments: dict[object, tuple[object, Fragments]] = {}
         #: Redis no longer holds the session as it was opened.
         self.is_outdated = False
         #: Number of changes.
@@ -323,8 +326,10 @@ class OpenSessions:
         opened = self._sessions.get(session_id)
         if opened is None or opened.is_outdated:
             session = await self._services.client.get_job(session_id)
-            opened = OpenSession(self._services, session, self._usage)
-            self._sessions[session_id] = opened
+            newer = self._sessions.get(session_id)
+            if newer is None or newer is opened:
+                newer = self._sessions[session_id] = OpenSession(self._services, session, self._usage)
+            opened = newer
         self._sessions.move_to_end(session_id)
         self._close_unused()
         try:

@@ -103,7 +103,7 @@ def test_archived_sessions_are_counted_paged_and_opened(gated_sessions, archived
     gated_sessions.open_gate()
 
     page.locator(f"#row-{archived.id}").get_by_role("link", name=TITLE).click()
-    expect(page.locator("#live-status")).to_contain_text("Archived")
+    expect(page.locator("#health")).to_contain_text("Ended")
     expect(page.locator("#messages .message-text")).to_have_text(
         ["ann speaks in turn 1", "bob speaks in turn 2"]
     )
