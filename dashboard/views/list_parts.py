@@ -133,10 +133,10 @@ def views(query: SessionQuery, links: Links) -> list[Link]:
 
 def describe(query: SessionQuery) -> Iterator[tuple[str, str, str]]:
     """Yield the filters of a query: parameter, name and value in words."""
-    values = query.to_params()
-    for name in values.keys() - {"sort", "page", "per_page", "group"}:
-        value = values[name]
+    for name, value in query.to_params().items():
         match name:
+            case "sort" | "page" | "per_page" | "group":
+                continue
             case "since":
                 yield (
                     name,
