@@ -205,8 +205,3 @@ def sort_state(query: SessionQuery, name: str) -> str:
     if query.sort_key != name:
         return ""
     return "descending" if query.is_descending else "ascending"
-
-
-def is_plain(query: SessionQuery) -> bool:
-    """Return whether a query has no filter."""
-    return not any(describe(query))
