@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, and_, exists, or_, select, text
 from sqlalchemy.sql.elements import ColumnElement
 
 from ...models.errors import InvalidInput, SessionNotFound
-from ...models.sessions.archived import Documents, Entry, Snapshot
+from ...models.sessions.archived import Entry, Snapshot
 from ...models.sessions.query import ANY_QUERY, SessionQuery
 from ..engine import Database
 from ..results import (
@@ -39,7 +39,8 @@ from ..tables import (
     TAG,
 )
 from .conditions import SessionConditions, is_in_thread
-from .rows import COLUMNS, message_entry, record_text
+from .listed import LISTED, listed_session
+from .rows import message_entry, record_text
 
 if TYPE_CHECKING:
     from .search import SessionSearch
@@ -47,15 +48,6 @@ if TYPE_CHECKING:
 #: Number of stream entries per query.
 _BATCH_SIZE = 500
 
-#: Columns of a listed session.
-LISTED = (
-    COLLAB.c.id,
-    COLLAB.c.collab_id,
-    COLLAB.c.opened_ms,
-    COLLAB.c.collab,
-    COLLAB.c.spec,
-    *(COLLAB.c[name] for name in COLUMNS),
-)
 _EVENTS = {"events": MAP_EVENT, "journal": COLLAB_EVENT}
 
 
@@ -85,7 +77,7 @@ class ArchiveReader:
         query = query.order_by(COLLAB.c.opened_ms.desc(), COLLAB.c.id.desc())
         rows, more = self._fetch_page(query, limit)
         last = PagePosition(rows[-1].opened_ms, rows[-1].id).cursor() if more else None
-        return ResultPage(tuple(map(archived, rows)), last)
+        return ResultPage(tuple(map(listed_session, rows)), last)
 
     def search(
         self, words: str, wanted: SessionFilter = ANY_SESSION, *, after: str | None = None, limit: int = 50
@@ -134,7 +126,7 @@ class ArchiveReader:
             SessionNotFound: There is no such session.
         """
         with self._database.reading() as connection:
-            return archived(_newest(connection, session_id))
+            return listed_session(_newest(connection, session_id))
 
     def has_ended(self, session_id: str) -> bool:
         """Return whether the archive has the end of this session; False for an unknown session."""
@@ -283,13 +275,6 @@ def _newest(connection: Connection, session_id: str) -> Row[Any]:
     if row is None:
         raise SessionNotFound(session_id)
     return row
-
-
-def archived(row: Row[Any]) -> ListedSession:
-    """Return a session from a row with the columns `LISTED`."""
-    values = row._mapping  # noqa: SLF001 - public in spite of the underscore
-    fields = {name: None if values[name] is None else str(values[name]) for name in (*COLUMNS, "opened_ms")}
-    return ListedSession(row.collab_id, row.opened_ms, Documents(row.collab, row.spec), fields)
 
 
 def _found(row: Row[Any]) -> FoundMessage:

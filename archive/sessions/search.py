@@ -10,14 +10,15 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select, text
+from sqlalchemy import ColumnElement, Executable, Select, and_, case, func, or_, select, text
 
+from ...models.sessions.grouping import SessionGroup
 from ...models.sessions.query import SessionQuery
 from ..engine import Database
 from ..results import ListedSession
 from ..tables import COLLAB, TAG, TURN
 from .conditions import HAS_FAILED, SHOWN, SessionConditions
-from .reader import LISTED, archived
+from .listed import LISTED, listed_session
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +39,6 @@ class TurnFailure:
     participant: str | None
     text: str
     at_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class GroupCount:
-    """Sessions of one group."""
-
-    name: str
-    sessions: int
-    failed: int
-    cost_micros: int
 
 
 class SessionSearch:
@@ -90,7 +81,7 @@ class SessionSearch:
     def sessions(self, rows: Sequence[int]) -> dict[int, ListedSession]:
         """Return sessions by their row in `collab`."""
         query = select(*LISTED).where(COLLAB.c.id.in_(rows))
-        return {row.id: archived(row) for row in self._fetch(query)} if rows else {}
+        return {row.id: listed_session(row) for row in self._fetch(query)} if rows else {}
 
     def failures(self, rows: Sequence[int]) -> dict[int, TurnFailure]:
         """Return the newest failed turn of each of these rows that has one."""
@@ -104,7 +95,7 @@ class SessionSearch:
             session: TurnFailure(turn, who, error, at_ms or 0) for session, turn, who, error, at_ms in ordered
         }
 
-    def groups(self) -> list[GroupCount]:
+    def groups(self) -> list[SessionGroup]:
         """Return the groups of the query: sessions that match, by agent, tenant, tag or the detail of their failure."""
         name, source, failed = self._grouping()
         each = (
@@ -121,7 +112,7 @@ class SessionSearch:
         )
         query = select(each.c.name, func.count(), func.sum(each.c.failed), func.sum(each.c.cost_micros))
         return [
-            GroupCount(row[0], row[1], int(row[2]), int(row[3]))
+            SessionGroup(row[0], row[1], int(row[2]), int(row[3]))
             for row in self._fetch(query.group_by(each.c.name))
         ]
 
@@ -139,12 +130,13 @@ class SessionSearch:
                 is_mine = func.substr(COLLAB.c.detail, 1, func.length(start)) == start
                 failed = and_(HAS_FAILED, or_(COLLAB.c.reason != "failed", is_mine))
                 return agent, COLLAB.join(table, text("true")), failed
-        return case((HAS_FAILED, COLLAB.c.detail)), COLLAB, HAS_FAILED
+            case _:
+                return case((HAS_FAILED, COLLAB.c.detail)), COLLAB, HAS_FAILED
 
     def _chosen(self) -> list[ColumnElement[bool]]:
         return [*self._filters, *self._conditions.has_status()]
 
-    def _fetch(self, query: Select[Any]) -> Sequence[Row[Any]]:
+    def _fetch(self, query: Executable) -> Sequence[Any]:
         with self._database.reading() as connection:
             return connection.execute(query).all()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -17,12 +18,14 @@ from ...jobs.result import Item, ItemState, JobResult, items_of
 from ...jobs.session_condition import find_condition
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.protocol.dialog import Message
+from ...models.sessions.progress import describe_limit
 from ...models.sessions.shown_status import ShownStatus, shown_status
 from ...models.sessions.spec import SessionSpec
 from ...models.text.ids import moment_from_ms
 from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
 from ...models.text.words import count_of, moment_in_words
+from ...state.sessions.progress import limits_of_session
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.rendering import output_of
 from ...tasks.views.turn_context import last_messages
@@ -139,8 +142,7 @@ def details(job: CollabJob, screen: Console, *, last: int, stuck_ms: int) -> Ite
     if inputs := job.spec.inputs:
         given = ", ".join(f"{name}={dump_json(value)}" for name, value in inputs.items())
         yield hanging(screen, Text("inputs: "), Text(printable(given)))
-    if (now := _now(job, state, cast)) is not None:
-        yield Text(f"now: {now}")
+    yield from _progress(job, state, cast)
     yield from _why(find_condition(job, state, stuck_ms=stuck_ms), job.queued_for_s() or 0)
     messages = list(job.messages())
     for item in items_of(job.board(), last_messages(messages)):
@@ -152,6 +154,13 @@ def details(job: CollabJob, screen: Console, *, last: int, stuck_ms: int) -> Ite
         yield dialog_line(screen, message.turn_number, cast.styled_speaker(message), message_text(message))
     if (output := output_of(state, messages)) is not None:
         yield hanging(screen, Text("output: "), Text(printable(dump_json(output))))
+
+
+def _progress(job: CollabJob, state: SessionState, cast: ParticipantNames) -> Iterator[Text]:
+    if (now := _now(job, state, cast)) is not None:
+        yield Text(f"now: {now}")
+    if limits := limits_of_session(state, job.spec.stop, job.collab().mode):
+        yield Text(f"progress: {', '.join(map(describe_limit, limits))}")
 
 
 def _why(condition: Condition, queued_s: float) -> Iterator[Text]:
@@ -214,6 +223,7 @@ def details_json(job: CollabJob, *, stuck_ms: int = 300_000) -> dict[str, JsonVa
         "collab": job.collab().to_wire(),
         "dialog": dialog.to_wire(),
         "status": state.status.value,
+        "shown": shown_status(state.status.value, state.reason).value,
         "reason": state.reason,
         "detail": state.detail,
         "attention": condition.attention,
@@ -224,6 +234,7 @@ def details_json(job: CollabJob, *, stuck_ms: int = 300_000) -> dict[str, JsonVa
         "turn_state": job.turn_state().model_dump(mode="json"),
         "turns": state.closed,
         "rounds": state.rounds,
+        "limits": [asdict(use) for use in limits_of_session(state, job.spec.stop, job.collab().mode)],
         "usage": state.usage.to_json_data(),
         "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
         "output": output_of(state, dialog.messages),

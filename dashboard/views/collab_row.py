@@ -7,20 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from ...models.protocol.collab import CollabMode
-from ...models.sessions.plan import Totals
-from ...models.sessions.progress import (
-    LimitUse,
-    Unit,
-    board_items,
-    estimated_end_ms,
-    first_limit,
-    limits_in_use,
-)
+from ...models.sessions.progress import LimitUse, Unit, estimated_end_ms, first_limit
 from ...models.sessions.shown_status import UNFINISHED, ShownStatus, shown_status
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.stop_conditions import STOP_CONDITION, StopCondition
 from ...state.redis.readers import converting_to_corrupt, read_object, read_stored
+from ...state.sessions.progress import limits_of_session
 from ...state.sessions.records import SessionState
 from ...state.sessions.turn_records import TurnRecord
 
@@ -205,7 +197,7 @@ def build_row(
     """
     usage = state.usage
     shown = shown_status(state.status.value, state.reason)
-    limits = _limits(state, facts)
+    limits = limits_of_session(state, facts.stop, facts.mode)
     first = first_limit(limits)
     return CollabRow(
         id=state.session_id,
@@ -261,21 +253,6 @@ def _speakers(state: SessionState, facts: CollabFacts) -> list[Speaker]:
 
 def _since_ms(turn: TurnRecord) -> int | None:
     return turn.parking.parked_ms if turn.parking is not None else turn.began_ms or turn.queued_ms
-
-
-def _limits(state: SessionState, facts: CollabFacts) -> tuple[LimitUse, ...]:
-    until_ms = state.ended_ms or state.now_ms
-    totals = Totals(
-        turns=state.closed,
-        rounds=state.rounds,
-        usage=state.usage,
-        elapsed_s=max(0, until_ms - state.started_ms) / 1000,
-    )
-    items = None
-    if facts.mode == CollabMode.SWARM:
-        with converting_to_corrupt(state.session_id, "session"):
-            items = board_items(state.planner)
-    return limits_in_use(facts.stop, totals, items=items)
 
 
 def _row_limit(use: LimitUse) -> RowLimit:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ...jobs.archived import state_of
-from ...models.errors import ArchiveUnavailable
+from ...models.errors import ArchiveError
 from ...models.sessions.grouping import SessionGroup, add_up, groups_of
 from ...models.sessions.query import ATTENTIONS, SessionQuery, attention_name, sort_value
 from ...models.sessions.shown_status import UNFINISHED, ShownStatus
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from ...archive.results import ListedSession
     from ...archive.sessions.reader import ArchiveReader
     from ...archive.sessions.search import SessionSearch, SortedSession, TurnFailure
-    from ..services import Services
+    from ...client.aio.client import AsyncClient
 
+
+T = TypeVar("T")
 
 #: Statuses of sessions that have not ended, in the order of the page.
 _UNFINISHED = tuple(status.value for status in ShownStatus if status in UNFINISHED)
@@ -70,7 +72,31 @@ class SearchPage:
     page: int
 
 
-async def search_sessions(services: Services, query: SessionQuery) -> SearchPage:
+class _RowList(Protocol):
+    def rows(self) -> list[CollabRow]: ...
+
+
+class _Clock(Protocol):
+    def now_ms(self) -> int: ...
+
+
+class SearchServices(Protocol):
+    """The part of the dashboard's services that a search uses."""
+
+    @property
+    def sessions(self) -> _RowList:
+        """The sessions in memory."""
+
+    @property
+    def hub(self) -> _Clock:
+        """The clock of the server."""
+
+    @property
+    def client(self) -> AsyncClient:
+        """The client with the archive."""
+
+
+async def search_sessions(services: SearchServices, query: SessionQuery) -> SearchPage:
     """Return a page of the sessions that match, live and archived.
 
     If the archive does not answer, the page has the sessions in memory, and `covers` says so.
@@ -78,17 +104,17 @@ async def search_sessions(services: Services, query: SessionQuery) -> SearchPage
     return await _ask(services, partial(build_page, query=query))
 
 
-async def group_sessions(services: Services, query: SessionQuery) -> tuple[list[SessionGroup], Covers]:
+async def group_sessions(services: SearchServices, query: SessionQuery) -> tuple[list[SessionGroup], Covers]:
     """Return the groups of the sessions that match, by `query.group`, and what they cover."""
     return await _ask(services, partial(build_groups, query=query))
 
 
-async def _ask(services: Services, build: Callable[..., Any]) -> Any:
+async def _ask(services: SearchServices, build: Callable[..., T]) -> T:
     rows, now_ms = services.sessions.rows(), services.hub.now_ms()
     try:
         reader = await services.client.archived()
         return await services.client.run(build, rows, reader, now_ms=now_ms)
-    except ArchiveUnavailable:
+    except ArchiveError:
         return build(rows, None, now_ms=now_ms, is_partial=True)
 
 
@@ -205,9 +231,11 @@ def archived_row(session: ListedSession, failure: TurnFailure | None = None) -> 
     """
     state = state_of(session.session_id, {**session.fields, "opened_ms": str(session.opened_ms)}, {})
     facts = CollabFacts.read_archived(session.session_id, session.documents.collab, session.documents.spec)
-    error = failure and LastError(
-        at_ms=failure.at_ms, turn=failure.turn, participant=failure.participant, text=failure.text
-    )
+    error = None
+    if failure is not None:
+        error = LastError(
+            at_ms=failure.at_ms, turn=failure.turn, participant=failure.participant, text=failure.text
+        )
     return build_row(state, facts, position=f"{state.updated_ms}-0", last_error=error, archived=True)
 
 
@@ -222,7 +250,7 @@ def _covers(
     since, _ = query.opened_between(now_ms)
     where = "live and archived"
     if is_partial:
-        where = "sessions in memory only: the archive does not answer"
+        where = "live only, because the archive does not answer"
     elif reader is None:
         where = "live and recently ended, without an archive"
     text = f"{_time_in_words(query)}, {where}"

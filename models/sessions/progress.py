@@ -35,6 +35,14 @@ class LimitUse:
         return self.used / self.limit
 
 
+def describe_limit(use: LimitUse) -> str:
+    """Return how much of a limit is used, such as `7 of 40 rounds` or `$4.60 of $5.00`."""
+    if use.unit == "cost_micros":
+        return f"${use.used / 1e6:,.2f} of ${use.limit / 1e6:,.2f}"
+    used, limit = f"{use.used:,.0f}", f"{use.limit:,.0f}"
+    return f"{used} of {limit} {use.unit if use.limit != 1 else use.unit.removesuffix('s')}"
+
+
 def without_safety_cap(stop: StopCondition) -> StopCondition | None:
     """Return the stop condition without the maximum of turns that every session gets; None: nothing is left.
 

@@ -13,6 +13,7 @@ from symposia.models.sessions.plan import Totals
 from symposia.models.sessions.progress import (
     LimitUse,
     board_items,
+    describe_limit,
     estimated_end_ms,
     first_limit,
     limits_in_use,
@@ -166,6 +167,20 @@ def test_end_is_estimated_from_the_rate(uses: list[LimitUse], first: str | None,
     reached_first = first_limit(uses)
     assert (reached_first and reached_first.unit) == first
     assert estimated_end_ms(uses, started_ms=10_000, now_ms=11_000) == end_ms
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        (LimitUse("rounds", 7, 40), "7 of 40 rounds"),
+        (LimitUse("turns", 0, 1), "0 of 1 turn"),
+        (LimitUse("tokens", 1_587, 1_500), "1,587 of 1,500 tokens"),
+        (LimitUse("cost_micros", 4_600_000, 5_000_000), "$4.60 of $5.00"),
+        (LimitUse("seconds", 6.4, 60), "6 of 60 seconds"),
+    ],
+)
+def test_limits_in_words(use: LimitUse, words: str) -> None:
+    assert describe_limit(use) == words
 
 
 def test_items_of_a_board_are_a_total() -> None:
