@@ -33,7 +33,7 @@ ATTENTION_WORDS = {
 #: Those that are shown only if there is one.
 _RARE = ("draft", "lost", "budget", "unreadable")
 #: Times of the filter: parameter -> words.
-TIMES = {"1h": "last hour", "24h": "last 24 hours", "7d": "last 7 days", "30d": "last 30 days"}
+TIMES = {"1h": "last hour", "24h": "last 24 h", "7d": "last 7 days", "30d": "last 30 days"}
 #: Orders of the filter, by their words.
 SORTS = {
     "-activity": "activity",
@@ -196,7 +196,11 @@ def pager(query: SessionQuery, *, shown: int, total: int, pages: int, links: Lin
         f"{first:,}\N{EN DASH}{first + shown - 1:,} of {total:,}" if shown else "",
         links.to(page=page + 1) if page < pages else "",
         links.to(page=page - 1) if page > 1 else "",
-        [Link(links.to(per_page=size), f"{size} a page") for size in SIZES if size != query.per_page],
+        [
+            Link(links.to(per_page=size), f"{size} a page")
+            for size in SIZES
+            if size != query.per_page and total > min(size, query.per_page)
+        ],
     )
 
 
