@@ -156,6 +156,13 @@ def details(job: CollabJob, screen: Console, *, last: int, stuck_ms: int) -> Ite
         yield hanging(screen, Text("output: "), Text(printable(dump_json(output))))
 
 
+def _progress(job: CollabJob, state: SessionState, cast: ParticipantNames) -> Iterator[Text]:
+    if (now := _now(job, state, cast)) is not None:
+        yield Text(f"now: {now}")
+    if limits := limits_of_session(state, job.spec.stop, job.collab().mode):
+        yield Text(f"progress: {', '.join(map(describe_limit, limits))}")
+
+
 def _why(condition: Condition, queued_s: float) -> Iterator[Text]:
     """Yield a line about a session that does not move."""
     waited = f" ({queued_s:.0f} s in the queue)" if queued_s >= _LONG_S else ""
@@ -164,13 +171,6 @@ def _why(condition: Condition, queued_s: float) -> Iterator[Text]:
         yield Text(f"{condition.badge}{waited}: {printable(why)}", style="yellow")
     elif condition.kind == "queued" and waited:
         yield Text(f"waits for a free process{waited}", style="yellow")
-
-
-def _progress(job: CollabJob, state: SessionState, cast: ParticipantNames) -> Iterator[Text]:
-    if (now := _now(job, state, cast)) is not None:
-        yield Text(f"now: {now}")
-    if limits := limits_of_session(state, job.spec.stop, job.collab().mode):
-        yield Text(f"progress: {', '.join(map(describe_limit, limits))}")
 
 
 def _now(job: CollabJob, state: SessionState, cast: ParticipantNames) -> str | None:

@@ -1,5 +1,6 @@
 // The list of sessions: selection, bulk actions, filters and keys. The rows are fragments of the server.
 import "./fragments.js";
+import "./saved_views.js";
 import { act } from "./page.js";
 
 const form = document.getElementById("selection");

@@ -33,7 +33,7 @@ ATTENTION_WORDS = {
 #: Those that are shown only if there is one.
 _RARE = ("draft", "lost", "budget", "unreadable")
 #: Times of the filter: parameter -> words.
-TIMES = {"1h": "last hour", "24h": "last 24 hours", "7d": "last 7 days", "30d": "last 30 days"}
+TIMES = {"1h": "last hour", "24h": "last 24 h", "7d": "last 7 days", "30d": "last 30 days"}
 #: Orders of the filter, by their words.
 SORTS = {
     "-activity": "activity",
@@ -133,10 +133,10 @@ def views(query: SessionQuery, links: Links) -> list[Link]:
 
 def describe(query: SessionQuery) -> Iterator[tuple[str, str, str]]:
     """Yield the filters of a query: parameter, name and value in words."""
-    values = query.to_params()
-    for name in values.keys() - {"sort", "page", "per_page", "group"}:
-        value = values[name]
+    for name, value in query.to_params().items():
         match name:
+            case "sort" | "page" | "per_page" | "group":
+                continue
             case "since":
                 yield (
                     name,
@@ -196,7 +196,11 @@ def pager(query: SessionQuery, *, shown: int, total: int, pages: int, links: Lin
         f"{first:,}\N{EN DASH}{first + shown - 1:,} of {total:,}" if shown else "",
         links.to(page=page + 1) if page < pages else "",
         links.to(page=page - 1) if page > 1 else "",
-        [Link(links.to(per_page=size), f"{size} a page") for size in SIZES if size != query.per_page],
+        [
+            Link(links.to(per_page=size), f"{size} a page")
+            for size in SIZES
+            if size != query.per_page and total > min(size, query.per_page)
+        ],
     )
 
 
@@ -205,8 +209,3 @@ def sort_state(query: SessionQuery, name: str) -> str:
     if query.sort_key != name:
         return ""
     return "descending" if query.is_descending else "ascending"
-
-
-def is_plain(query: SessionQuery) -> bool:
-    """Return whether a query has no filter."""
-    return not any(describe(query))
