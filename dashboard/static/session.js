@@ -22,7 +22,7 @@ const root = document.getElementById("session");
 const id = root.dataset.session;
 const api = `/api/collabs/${id}`;
 const at = (name) => document.getElementById(name);
-const taskUrl = (taskId) => root.dataset.taskUrl + encodeURIComponent(taskId);
+const taskUrl = (taskId) => `${root.dataset.taskUrl}${encodeURIComponent(taskId)}?session=${root.dataset.session}`;
 
 const data = new TimelineData();
 let session = null;
