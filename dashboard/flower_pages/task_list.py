@@ -99,6 +99,8 @@ class _Row:
 class TaskRows(TasksDataTable):  # type: ignore[misc] # Flower has no types
     """The rows of the list of tasks."""
 
+    application: Any
+
     def format_task(self, task: tuple[str, Any]) -> tuple[str, _Row]:
         """As in Flower, with further fields."""
         task_id, formatted = super().format_task(task)

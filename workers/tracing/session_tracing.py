@@ -230,7 +230,7 @@ class SessionTracing:
 
     def _start_attempt(self, start: AttemptStart) -> Span:
         session_id = start.session_id
-        attributes: dict[str, str | int] = {
+        attributes: dict[str, str | int | float] = {
             **_sampled_attributes(session_id, start.mode),
             AGENT_NAME: excerpt(start.agent, MAX_CHARS),
             "symposia.turn": start.turn,

@@ -90,14 +90,14 @@ def _attributes_in_turn(context: Context | None, given: Attributes) -> dict[str,
     changed = {**(given or {}), **(turn if isinstance(turn, Mapping) else {})}
     if _LOGFIRE_NAME in changed:
         changed[_LOGFIRE_NAME] = changed[AGENT_NAME]
-        changed[_LOGFIRE_LINE] = f"{changed[AGENT_NAME]} run"
+        changed[_LOGFIRE_LINE] = f"{changed[AGENT_NAME]!s} run"
     return changed
 
 
 def _name(name: str, attributes: Mapping[str, AttributeValue]) -> str:
     """Return the name of a span: that of an agent's run names the agent."""
     is_run = attributes.get(OPERATION) == INVOKE_AGENT
-    return f"{INVOKE_AGENT} {attributes[AGENT_NAME]}" if is_run else name
+    return f"{INVOKE_AGENT} {attributes[AGENT_NAME]!s}" if is_run else name
 
 
 class WithoutTools(SpanExporter):
