@@ -21,6 +21,7 @@ from ..state.sessions.records import Grant, ScriptAnswer, SessionState
 from ..state.sessions.requests import Claim
 from ..state.sessions.turn_records import TaskInfo
 from .asking import ask_agent
+from .attempts import describe_end, describe_start
 from .guards import GuardStop, stop_turn
 from .planning.advance import advance
 from .planning.dispatch import redispatch_waiting, reservation_request, shortfall_reason
@@ -29,7 +30,6 @@ from .runtime.metrics import TurnMetrics
 from .runtime.runtime import Boundary, Runtime
 from .sentences import read_sentence
 from .turns.admission import Admission, admit_turn
-from .turns.attempts import describe_end, describe_start
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn, refuse_output
 from .turns.repetition import repeats_recent_messages
 from .turns.results import TurnEnd, find_output_faults

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode
 from flower.options import default_options
 from flower.views.tasks import TASK_COLUMNS, TasksDataTable, TasksView
 
-from ...reviews.celery_tasks import DELIVER
+from ...reviews.batches.context import DELIVER
 from ...schedules.store import SCHEDULE_RUN_TASK
 from ...tasks.runtime.graph import ADVANCE
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable
 
-from ...agents.execution.failures import MAX_TRACEBACK
-from ...agents.execution.reporting import exception_to_report
-from ...models.errors import AgentError
-from ...models.text.redact import scrub_secrets
-from ...models.turns.waiting import Awaits
-from ..ports import AttemptEnd, AttemptError, AttemptStart, Cause
-from ..waiting.subsessions.opening import next_child
-from .results import TurnEnd
-from .turn import Turn
+from ..agents.execution.failures import MAX_TRACEBACK
+from ..agents.execution.reporting import exception_to_report
+from ..models.errors import AgentError
+from ..models.text.redact import scrub_secrets
+from ..models.turns.waiting import Awaits
+from .ports import AttemptEnd, AttemptError, AttemptStart, Cause
+from .turns.results import TurnEnd
+from .turns.turn import Turn
+from .waiting.subsessions.opening import next_child
 
 
 def describe_start(turn: Turn) -> AttemptStart:
