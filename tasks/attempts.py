@@ -53,9 +53,17 @@ def _error_of(end: TurnEnd, secrets: tuple[str, ...]) -> AttemptError | None:
     raised = end.raised
     if raised is None:
         return AttemptError(end.error)
-    kind = type(raised.original or raised)
+    kind = type(_first_cause(raised))
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     return AttemptError(end.error, name, _stack_trace(raised, secrets))
+
+
+def _first_cause(raised: AgentError) -> BaseException:
+    """Return the exception that an error of Symposia stands for, such as that of a failed model request."""
+    error: BaseException = raised.original or raised
+    while isinstance(error, AgentError) and error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 def _stack_trace(raised: AgentError, secrets: tuple[str, ...]) -> str:

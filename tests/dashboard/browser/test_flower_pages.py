@@ -72,6 +72,9 @@ def test_links_to_tasks_work_after_a_restart(services, open_tab, ended):
     expect(page.locator("#source")).to_contain_text("Flower does not know this task")
     expect(page.locator("main")).to_contain_text("FAILURE")
     expect(page.locator("main")).to_contain_text("RuntimeError: mood 1 (stub_agents/live.py:")
+    assert tab.serious_findings() == []
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.get_by_role("link", name=ended.id).click()
     page.get_by_role("link", name="root task").click()
     expect(page.get_by_role("heading", name="symposia.advance")).to_be_visible()

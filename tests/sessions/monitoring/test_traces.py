@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from live import mood, result_of, until
 from scaling import patient
-from servers.model_stub import StubModel, completion
+from servers.model_stub import StubModel, completion, refusal
 from servers.otlp_receiver import OtlpReceiver
 from symposia.models.protocol.collab import Collab
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
@@ -105,6 +105,22 @@ def test_model_and_tool_spans_are_below_their_turn(installation, collector, mode
     assert "all is well" not in told
     assert "not-for-the-log" not in worker.log()
     assert "HTTP Request" not in worker.log()
+
+
+def test_failed_model_request_is_an_exception_without_secrets(
+    installation, collector, model: StubModel, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-the-collector")
+    installation.start_worker()
+    model.answers(refusal(400, "no such key: sk-not-for-the-collector"))
+    job = installation.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1), policy={"attempts": 1})
+    assert not result_of(job, timeout_s=60).ok
+    root, turn = collector.complete_trace(job.id, 4)[:2]
+    assert root.attributes["error.type"] == "failed"
+    assert turn.attributes["error.type"].startswith("pydantic_ai.exceptions.Model")
+    ((_, exception),) = turn.events
+    assert turn.attributes["error.type"] in exception["exception.stacktrace"]
+    assert "not-for-the-collector" not in str(collector.received)
 
 
 def test_metrics_are_exported_on_request(installation, collector, model: StubModel, monkeypatch):
