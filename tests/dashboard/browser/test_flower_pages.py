@@ -37,8 +37,20 @@ def task_rows(page, job):
     return page.locator("#tasks-table tbody tr", has=page.get_by_role("link", name=job.id[:8], exact=True))
 
 
-def test_task_list_fits_and_links_sessions(open_tab, ended, pictures):
+@pytest.fixture
+def waiting(gated_sessions):
+    """A session with long names that waits for a person."""
+    gated_sessions.open_gate()
+    job = gated_sessions.submit(
+        "round_robin", {"The reviewer of the architecture": "human"}, stop=MaxTurns(1)
+    )
+    yield job
+    job.cancel()
+
+
+def test_task_list_fits_and_links_sessions(open_tab, ended, waiting, pictures):
     page = open_tab("/tasks", **NARROW).page
+    expect(page.locator("#tasks-table")).to_contain_text("AWAITING_HUMAN")
     expect(task_rows(page, ended)).to_have_count(2)
     page.screenshot(path=pictures / "tasks-1000.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 1000
