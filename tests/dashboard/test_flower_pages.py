@@ -96,6 +96,8 @@ def test_task_list_shows_sessions_and_results(start_flower, client, worker):
     stored = flower.json("/api/tasks?state=AWAITING_HUMAN")
     assert [it["state"] for it in stored.values()] == ["AWAITING_HUMAN"]
     assert "parked: waiting for cyd" in flower.get(f"/task/{waiting['uuid']}").text
+    assert {it["name"] for it in rows(flower, job.id)} == {"symposia.turn"}
+    assert {it["name"] for it in rows(flower, "name:symposia.advance")} == {"symposia.advance"}
 
     job.reply("cyd", "Here I am.")
     job.result(timeout=patient(40))

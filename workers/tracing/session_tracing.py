@@ -277,6 +277,8 @@ class SessionTracing:
                 start_time=_nanoseconds(state.started_ms),
             )
         span.set_attributes(attributes)
+        if facts.spec.parent is not None:
+            span.set_attribute("symposia.parent.session.id", facts.spec.parent.session_id)
         if state.status is CollabStatus.CANCELLED and state.reason != _ON_REQUEST:
             text = ": ".join(filter(None, [state.reason, state.detail]))
             span.set_status(StatusCode.ERROR, excerpt(text, MAX_CHARS))
@@ -362,6 +364,7 @@ def _record_end(span: Span, end: AttemptEnd) -> None:
     if end.child is not None:
         child = SpanContext(int(trace_id(end.child), 16), int(session_span_id(end.child), 16), is_remote=True)
         span.add_link(child, {"symposia.cause": _SUBSESSION})
+        span.set_attribute("symposia.child.session.id", end.child)  # some collectors show no links
     if end.outcome in _ERRORS:
         error = end.error or AttemptError("")
         _record_error(span, excerpt(error.text, MAX_CHARS), error)

@@ -224,6 +224,8 @@ def test_a_turn_and_its_subsession_link_to_each_other(installation, collector):
     (_, turn), (root, _) = collector.complete_trace(job.id, 2), collector.complete_trace(child.id, 2)
     assert turn.links == ((root.id, "subsession"),)
     assert root.links == ((turn.id, "submission"),)
+    assert turn.attributes["symposia.child.session.id"] == child.id
+    assert root.attributes["symposia.parent.session.id"] == job.id
 
 
 def test_failed_and_cancelled_sessions_have_a_span(installation, collector):

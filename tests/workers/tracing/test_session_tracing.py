@@ -68,7 +68,7 @@ class Traced:
 
     def end_session(self, status=CollabStatus.COMPLETED, reason="approved", **more: object):
         mode = SimpleNamespace(mode=SimpleNamespace(value="pair"))
-        spec = SimpleNamespace(submitted_in=self.submitted_in)
+        spec = SimpleNamespace(submitted_in=self.submitted_in, parent=None)
         facts = SimpleNamespace(session_id=self.session, collab=mode, spec=spec, **FACTS)
         usage = Usage(input_tokens=3, output_tokens=4, cost_micros=5)
         state = SimpleNamespace(**{**STATE, "status": status, "reason": reason, "usage": usage, **more})
@@ -189,6 +189,7 @@ def test_a_turn_links_to_its_subsession():
     assert format(link.context.trace_id, "032x") == trace_id(child)
     assert format(link.context.span_id, "016x") == session_span_id(child)
     assert dict(link.attributes) == {"symposia.cause": "subsession"}
+    assert span.attributes["symposia.child.session.id"] == child
 
 
 @pytest.mark.parametrize(
