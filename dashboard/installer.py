@@ -21,7 +21,8 @@ from tornado.web import StaticFileHandler, TemplateModule, url
 from ..patches.control_messages import CheckedReceiver
 from ..workers.metrics import export_to_flower
 from .flower_pages.queues import QueuesData, QueuesPage
-from .flower_pages.task_list import TaskPage, TaskRows, add_columns
+from .flower_pages.task_list import TaskListPage, TaskRows, add_columns
+from .flower_pages.task_page import TaskPage
 from .handlers.base import UnknownAddress
 from .handlers.bulk import BulkAction, BulkExport
 from .handlers.collab_list import CollabsPage
@@ -29,6 +30,7 @@ from .handlers.collabs import ArchivedCollabsData, CollabsData, SearchData
 from .handlers.health import HealthData
 from .handlers.inbox import inbox_routes
 from .handlers.live import CollabsChanges, CollabsStream
+from .handlers.past_task import PastTaskPage
 from .handlers.reviews import review_routes
 from .handlers.schedules import schedule_routes
 from .handlers.session import session_routes
@@ -119,6 +121,7 @@ def dashboard_handlers() -> list[Any]:
         *inbox_routes(),
         *schedule_routes(),
         *review_routes(),
+        url(r"/collabs/tasks/([0-9a-f-]{36})", PastTaskPage, name="past_task"),
         url(r"/collabs/static/(.*)", AssetHandler, {"path": str(STATIC_PATH)}, name="collabs_static"),
         # Without it, addresses that no route fits would get Flower's page, also those of the JSON.
         url(r"(?:/api)?/(?:collabs|inbox|schedules|reviews)/.*", UnknownAddress),
@@ -128,6 +131,7 @@ def dashboard_handlers() -> list[Any]:
 def replaced_handlers() -> list[Any]:
     """Return the routes that replace those of Flower."""
     return [
+        url(r"/tasks", TaskListPage),
         url(r"/tasks/datatable", TaskRows),
         url(r"/task/(.+)", TaskPage),
         url(r"/broker", QueuesPage),

@@ -98,6 +98,7 @@ class SessionHtml:
         text: str = template.generate(
             base_url=self._base_url,
             page_url=f"{self._base_url}/collabs/{session_id}",
+            session_id=session_id,
             task_url=self._task_url,
             allows_actions=self._allows_actions,
             dollars=dollars,

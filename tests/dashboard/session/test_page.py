@@ -284,7 +284,7 @@ def test_turn_and_task_page_link_to_each_other(dashboard):
         return page.status == 200 and (job, span, page)
 
     job, span, page = until(linked, what="Flower knows the task of a turn")
-    assert f'href="/task/{span["task_id"]}"' in dashboard.page(job).text
+    assert f'href="/task/{span["task_id"]}?session={job.id}"' in dashboard.page(job).text
     assert f'<a href="/collabs/{job.id}">' in page.text
     assert "Task details" in page.text
     assert dashboard.raw_path("/task/unknown").status == 404
