@@ -137,7 +137,10 @@ def test_session_page_is_accessible(sessions, findings, state):
 
 @pytest.mark.parametrize(
     ("state", "shown"),
-    [("active", "ann speaks"), ("stuck", re.compile("queued|waits for a free process|planning the next turn"))],
+    [
+        ("active", "ann speaks"),
+        ("stuck", re.compile("queued|waits for a free process|planning the next turn")),
+    ],
 )
 def test_page_of_a_running_session_is_accessible(busy, findings, state, shown):
     def prepare(page: Page) -> None:
