@@ -221,9 +221,15 @@ def _engine(url: str) -> Engine:
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     # `_begin_sqlite` begins transactions, not the driver.
     connection.isolation_level = None
+    # SQLite's own function changes ASCII letters only, so a search for "école" would not find "École".
+    connection.create_function("lower", 1, _lower, deterministic=True)
     _use_wal(connection)
     for pragma in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _lower(value: str | None) -> str | None:
+    return None if value is None else value.lower()
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..models.errors import InvalidInput
 from ..models.sessions.archived import Documents
+from ..models.sessions.query import ANY_QUERY, SessionQuery
 
 T = TypeVar("T")
 
@@ -55,6 +56,8 @@ class SessionFilter:
     text: str | None = None
     #: Id of the thread, which is the id of its first session if that session named none.
     thread_id: str | None = None
+    #: Further filters; their order and page have no effect.
+    query: SessionQuery = ANY_QUERY
 
 
 ANY_SESSION = SessionFilter()

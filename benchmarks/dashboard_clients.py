@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 HOST = "127.0.0.1"
@@ -17,6 +18,10 @@ HOST = "127.0.0.1"
 POLL_S = 1.0
 #: Seconds after which an answer, or a change that a page has not seen, is lost.
 LATEST_S = 20
+#: Query of the pages of the list, and what is read of their HTML: the token, and the time of a row's last change.
+QUERY = "per_page=100"
+TOKEN = re.compile(r'data-sent="([^"]+)"')
+CHANGED = re.compile(r'c-time num"><time datetime="([^"]+)"')
 #: A message of the benchmark contains its number and the time at which it was written.
 MARK = re.compile(r"n(\d+)t(\d{13})")
 
@@ -77,19 +82,22 @@ class Page:
         self.seen.clear()
         self.delays_ms.clear()
 
-    def _record(self, name: str, at_ms: int) -> None:
+    def _record(self, name: str, at_ms: float) -> None:
         if name not in self.seen:
             self.seen.add(name)
             self.delays_ms.append(time.time() * 1000 - at_ms)
 
 
 class ListPage(Page):
-    """A page of the list. It shows which sessions were suspended."""
+    """A page of the list, as fragments. It shows which sessions were suspended."""
 
     async def run(self, port: int) -> None:
-        """Read the stream; poll if the browser has too many streams."""
+        """Load the page and read its stream; poll if the browser has too many streams."""
         async with Connection.open(port, self.browser) as connection:
-            status, _ = await connection.get("/api/collabs/stream")
+            found = TOKEN.search((await connection.body(f"/collabs?{QUERY}")).decode())
+            token = found[1] if found else ""
+        async with Connection.open(port, self.browser) as connection:
+            status, _ = await connection.get(f"/api/collabs/stream?view=collabs&{QUERY}&after={token}")
             if status == 200:
                 self.is_open = True
                 await self._read(connection)
@@ -97,30 +105,29 @@ class ListPage(Page):
             assert status == 204, status
             self.polls = True
         async with Connection.open(port, self.browser) as connection:
-            await self._poll(connection)
+            await self._poll(connection, token)
 
     async def _read(self, connection: Connection) -> None:
         kind = ""
         async for line in connection.lines():
             if line.startswith("event: "):
                 kind = line[7:].strip()
-            elif kind == "collab" and line.startswith("data: "):
+            elif kind == "fragments" and line.startswith("data: "):
                 self._see(json.loads(line[6:]))
 
-    async def _poll(self, connection: Connection) -> None:
-        position = json.loads(await connection.body("/api/collabs?limit=1"))["position"]
+    async def _poll(self, connection: Connection, token: str) -> None:
         self.is_open = True
         while True:
-            answer = json.loads(await connection.body(f"/api/collabs/changes?after={position}"))
-            assert not answer["reload"], "changes were lost"
-            position = answer["position"]
-            for row in answer["collabs"]:
-                self._see(row)
+            path = f"/api/collabs/changes?view=collabs&{QUERY}&after={token}"
+            answer = json.loads(await connection.body(path))
+            token = answer["after"]
+            self._see(answer)
             await asyncio.sleep(POLL_S)
 
-    def _see(self, row: dict[str, Any]) -> None:
-        if row["status"] == "suspended":
-            self._record(row["id"], int(row["position"].partition("-")[0]))
+    def _see(self, fragments: dict[str, Any]) -> None:
+        for name, html in fragments.get("html", {}).items():
+            if name.startswith("row-") and "state suspended" in html and (changed := CHANGED.search(html)):
+                self._record(name, datetime.fromisoformat(changed[1]).timestamp() * 1000)
 
 
 @dataclass
@@ -136,7 +143,7 @@ class SessionPage(Page):
             assert status == 200, status
             self.is_open = True
             async for line in connection.lines():
-                if line.startswith("data: ") and (mark := MARK.search(line)):
+                for mark in MARK.finditer(line) if line.startswith("data: ") else ():
                     self._record(f"{self.session_id} {mark[1]}", int(mark[2]))
 
 

@@ -31,7 +31,7 @@ class _Commands(TyperGroup):
 
 _EXIT_CODES = (
     "Exit codes: 0 success, 1 the session was cancelled or aborted, review or lint found problems, replay or compare "
-    "found a difference, or an evaluation is below its threshold, "
+    "found a difference, an evaluation is below its threshold, or a change of many sessions failed, "
     "2 bad input or usage, 3 not found, 4 Redis, a worker or another part is missing, 130 interrupted."
 )
 
@@ -47,7 +47,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Control running sessions": {
         "sessions.steer": (
-            *("activate", "suspend", "resume", "stop", "cancel"),
+            *("activate", "suspend", "resume", "retry", "stop", "cancel"),
             *("add", "remove", "instruct", "post"),
         )
     },

@@ -21,14 +21,20 @@ from tornado.web import StaticFileHandler, TemplateModule, url
 from ..patches.control_messages import CheckedReceiver
 from ..workers.metrics import export_to_flower
 from .flower_pages.queues import QueuesData, QueuesPage
-from .flower_pages.task_list import TaskPage, TaskRows, add_columns
+from .flower_pages.task_list import TaskListPage, TaskRows, add_columns
+from .flower_pages.task_page import TaskPage
 from .handlers.base import UnknownAddress
-from .handlers.collabs import ArchivedCollabsData, CollabsData, CollabsPage
+from .handlers.bulk import BulkAction, BulkExport
+from .handlers.collab_list import CollabsPage
+from .handlers.collabs import ArchivedCollabsData, CollabsData, SearchData
+from .handlers.health import HealthData
 from .handlers.inbox import inbox_routes
 from .handlers.live import CollabsChanges, CollabsStream
+from .handlers.past_task import PastTaskPage
 from .handlers.reviews import review_routes
 from .handlers.schedules import schedule_routes
 from .handlers.session import session_routes
+from .views.visible import escape_visible
 
 #: Address that Flower listens on, unless its own options name another; its own default is all addresses.
 LOOPBACK = "127.0.0.1"
@@ -43,14 +49,19 @@ _END_OF_LIST = b"</ul>"
 class DashboardLoader(Loader):
     """Loader that searches the templates of the dashboard first, then those of Flower.
 
+    In the templates of the dashboard, every character of a value is visible, and has no meaning in HTML.
+
     Args:
         flower_path: Folder of Flower's templates.
     """
 
+    def __init__(self, flower_path: str) -> None:
+        super().__init__(flower_path, namespace={"escape_visible": escape_visible})
+
     def _create_template(self, name: str) -> Template:
         own = TEMPLATES_PATH / name
-        if own.parent == TEMPLATES_PATH and own.is_file():
-            return Template(own.read_bytes(), name=name, loader=self)
+        if TEMPLATES_PATH in own.parents and own.is_file():
+            return Template(own.read_bytes(), name=name, loader=self, autoescape="escape_visible")
         return super()._create_template(name)
 
 
@@ -100,12 +111,17 @@ def dashboard_handlers() -> list[Any]:
         url(r"/collabs", CollabsPage, name="collabs"),
         url(r"/api/collabs", CollabsData, name="api_collabs"),
         url(r"/api/collabs/archived", ArchivedCollabsData, name="api_collabs_archived"),
+        url(r"/api/collabs/search", SearchData, name="api_collabs_search"),
         url(r"/api/collabs/stream", CollabsStream, name="api_collabs_stream"),
         url(r"/api/collabs/changes", CollabsChanges, name="api_collabs_changes"),
+        url(r"/api/collabs/bulk", BulkAction, name="api_collabs_bulk"),
+        url(r"/collabs/export", BulkExport, name="collabs_export"),
+        url(r"/api/health", HealthData, name="api_health"),
         *session_routes(),
         *inbox_routes(),
         *schedule_routes(),
         *review_routes(),
+        url(r"/collabs/tasks/([0-9a-f-]{36})", PastTaskPage, name="past_task"),
         url(r"/collabs/static/(.*)", AssetHandler, {"path": str(STATIC_PATH)}, name="collabs_static"),
         # Without it, addresses that no route fits would get Flower's page, also those of the JSON.
         url(r"(?:/api)?/(?:collabs|inbox|schedules|reviews)/.*", UnknownAddress),
@@ -115,6 +131,7 @@ def dashboard_handlers() -> list[Any]:
 def replaced_handlers() -> list[Any]:
     """Return the routes that replace those of Flower."""
     return [
+        url(r"/tasks", TaskListPage),
         url(r"/tasks/datatable", TaskRows),
         url(r"/task/(.+)", TaskPage),
         url(r"/broker", QueuesPage),

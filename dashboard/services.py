@@ -15,17 +15,19 @@ from redis.asyncio import Redis
 from ..client.aio.client import AsyncClient
 from ..client.building.connection import redis_url_in_use
 from ..config.settings import Settings, load_settings
+from ..jobs.conditions import AttentionLimits
 from ..models.errors import SymposiaError
 from ..state.redis.connect import aconnect
 from .live.hub import Hub
 from .live.load_limits import StreamSlots
 from .live.session_list import SessionList
-from .views.attention import AttentionLimits
 
 if TYPE_CHECKING:
     from tornado.web import Application
 
 _KEY = "symposia_services"
+#: Setting of the application with the state of the data, a `HealthFeed`; also before the services are open.
+HEALTH = "symposia_health"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,9 @@ async def open_services(application: Application) -> Services:
     if opening is None or (opening.done() and (opening.cancelled() or opening.exception() is not None)):
         # One task for all requests that wait: a request that is cancelled must not cancel it.
         opening = application.settings[_KEY] = asyncio.create_task(_open())
-    return await asyncio.shield(opening)
+    services = await asyncio.shield(opening)
+    application.settings[HEALTH] = services.hub.health
+    return services
 
 
 async def _open() -> Services:
@@ -65,7 +69,7 @@ async def _open() -> Services:
     hub = Hub(
         redis,
         sessions,
-        limits=AttentionLimits(int(settings.redispatch_after_s * 1000), int(settings.stuck_after_s * 1000)),
+        limits=AttentionLimits(int(settings.stuck_after_s * 1000)),
         retention_ms=settings.retention_s * 1000,
     )
     try:

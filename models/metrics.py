@@ -57,7 +57,7 @@ class TurnOutcomeLabel(StrEnum):
 class StuckReason(StrEnum):
     """Why an unfinished session makes no progress."""
 
-    #: A message of it waits for a worker.
+    #: A message of it waits for a worker, and workers take none from the queue.
     QUEUED = "queued"
     #: A turn waits for a part of the budget.
     BUDGET = "budget"

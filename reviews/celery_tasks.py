@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ..models.errors import ArchiveUnavailable, NewerFormat, ReviewNotFound, invalid_input
 from ..models.text.ids import new_id
 from .batches.batch import advance_batch, advance_item
-from .batches.context import REVIEW_ITEM_TASK, REVIEW_TASK, review_context_of
+from .batches.context import DELIVER, REVIEW_ITEM_TASK, REVIEW_TASK, review_context_of
 from .delivery.deliverer import Deliverer, sweep_deliveries
 from .values.runs import DeliveryJob
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-DELIVER = "symposia.deliver"
 _ATTRIBUTE = "symposia_deliverer"
 #: Logged in one line, without a traceback; the sweep sends the message again, until a newer worker takes it.
 _EXPECTED = (NewerFormat,)

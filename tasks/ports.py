@@ -180,16 +180,33 @@ class AttemptStart:
     submitted_in: str | None = None
 
 
+#: Class of an error that no exception caused, such as the loss of several workers; OpenTelemetry defines it.
+OTHER_ERROR = "_OTHER"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptError:
+    """The error of a failed attempt, without secrets."""
+
+    text: str
+    #: Class of the exception with its module, or `OTHER_ERROR`.
+    kind: str = OTHER_ERROR
+    #: Traceback of the exception; empty: there is none.
+    stack: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class AttemptEnd:
     """The end of an attempt."""
 
     #: An `OutcomeKind`, or `parked`, `held`, `lost`, `discarded`.
     outcome: str
-    #: Error of a failed attempt, without secrets; empty: it did not fail.
-    error: str = ""
+    #: Error of the attempt; None: it did not fail.
+    error: AttemptError | None = None
     #: Usage of this attempt; None: unknown.
     usage: Usage | None = None
+    #: Id of the sub-session that the turn waits for; None: it waits for none.
+    child: str | None = None
 
 
 class Tracing(Protocol):

@@ -21,10 +21,10 @@ from ..state.sessions.records import Grant, ScriptAnswer, SessionState
 from ..state.sessions.requests import Claim
 from ..state.sessions.turn_records import TaskInfo
 from .asking import ask_agent
+from .attempts import describe_end, describe_start
 from .guards import GuardStop, stop_turn
 from .planning.advance import advance
 from .planning.dispatch import redispatch_waiting, reservation_request, shortfall_reason
-from .ports import AttemptEnd, AttemptStart, Cause
 from .runtime.graph import TurnCall
 from .runtime.metrics import TurnMetrics
 from .runtime.runtime import Boundary, Runtime
@@ -167,27 +167,10 @@ def _run_traced(runtime: Runtime, turn: Turn) -> TurnEnd:
     """Run an attempt, with a span if the process has tracing."""
     if runtime.ports.tracing is None:
         return _speak(runtime, turn)
-    start = AttemptStart(
-        session_id=turn.session_id,
-        mode=turn.facts.collab.mode.value,
-        turn=turn.number,
-        participant=turn.planned.participant,
-        attempt=turn.grant.grants,
-        agent=turn.agent,
-        task_id=turn.task.id,
-        cause=_cause_of(turn) if turn.grant.grants > 1 else None,
-        submitted_in=turn.facts.spec.submitted_in,
-    )
-    with runtime.ports.tracing.attempt(start) as record_end:
+    with runtime.ports.tracing.attempt(describe_start(turn)) as record_end:
         end = _speak(runtime, turn)
-        record_end(AttemptEnd(end.outcome or end.word, end.error, turn.admission.own_usage))
+        record_end(describe_end(turn, end, runtime.agents.services.secrets))
     return end
-
-
-def _cause_of(turn: Turn) -> Cause:
-    if turn.grant.took_over:
-        return Cause.TAKEOVER
-    return Cause.ANSWER if turn.record.wait and not turn.grant.failures else Cause.RETRY
 
 
 def _speak(runtime: Runtime, turn: Turn) -> TurnEnd:

@@ -43,7 +43,7 @@ from ..state.redis.connect import connect
 from ..state.redis.keys import INBOX
 from ..state.redis.readers import server_ms
 from ..state.sessions.archiving import ArchiveQueue
-from ..state.sessions.index import SessionIndex
+from ..state.sessions.index import QueueProgress, SessionIndex
 from ..state.sessions.live_sessions import LiveSessions, StuckSessions, read_states, stuck_reason
 from ..state.sessions.records import SessionState
 
@@ -102,18 +102,22 @@ class MetricsReader:
             counts[reason.value,] += 1
         checked = stuck[:MAX_CHECKED]
         states = read_states(self._client, [session_id for _, session_id in checked], now_ms=now_ms)
+        moved_ms = QueueProgress(self._client).moved_ms() if checked else 0
         for (reason, _), state in zip(checked, states, strict=True):
-            counts[reason.value,] += self._is_still_stuck(reason, state)
+            counts[reason.value,] += self._is_still_stuck(reason, state, moved_ms)
         return counts
 
-    def _is_still_stuck(self, reason: StuckReason, state: SessionState | CorruptSession | None) -> bool:
+    def _is_still_stuck(
+        self, reason: StuckReason, state: SessionState | CorruptSession | None, moved_ms: int
+    ) -> bool:
         """Return whether the session still makes no progress: it may have continued since the sweep found it."""
         if state is None:
             return False
         try:
             if isinstance(state, CorruptSession):
                 raise state
-            return stuck_reason(state, after_ms=self._stuck_after_ms) is reason
+            after_ms = self._stuck_after_ms
+            return stuck_reason(state, after_ms=after_ms, queue_moved_ms=moved_ms) is reason
         except CorruptSession:
             return reason is StuckReason.UNREADABLE
 

@@ -6,14 +6,16 @@ Pages are stable, because a cursor is a position and not a count.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+import time
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, Select, and_, exists, or_, select, text
 from sqlalchemy.sql.elements import ColumnElement
 
 from ...models.errors import InvalidInput, SessionNotFound
-from ...models.sessions.archived import Documents, Entry, Snapshot
+from ...models.sessions.archived import Entry, Snapshot
+from ...models.sessions.query import ANY_QUERY, SessionQuery
 from ..engine import Database
 from ..results import (
     ANY_SESSION,
@@ -29,7 +31,6 @@ from ..tables import (
     BLOB,
     COLLAB,
     COLLAB_EVENT,
-    DIALOG,
     MAP_EVENT,
     MESSAGE,
     PARTICIPANT,
@@ -37,19 +38,16 @@ from ..tables import (
     SNAPSHOT,
     TAG,
 )
-from .rows import COLUMNS, message_entry, record_text
+from .conditions import SessionConditions, is_in_thread
+from .listed import LISTED, listed_session
+from .rows import message_entry, record_text
+
+if TYPE_CHECKING:
+    from .search import SessionSearch
 
 #: Number of stream entries per query.
 _BATCH_SIZE = 500
 
-_LISTED = (
-    COLLAB.c.id,
-    COLLAB.c.collab_id,
-    COLLAB.c.opened_ms,
-    COLLAB.c.collab,
-    COLLAB.c.spec,
-    *(COLLAB.c[name] for name in COLUMNS),
-)
 _EVENTS = {"events": MAP_EVENT, "journal": COLLAB_EVENT}
 
 
@@ -69,7 +67,7 @@ class ArchiveReader:
         Raises:
             InvalidInput: A bad cursor or limit.
         """
-        query = select(*_LISTED).where(*_conditions(wanted))
+        query = select(*LISTED).where(*self._conditions(wanted))
         if after is not None:
             position = PagePosition.from_cursor(after)
             older = COLLAB.c.opened_ms < position.at_ms
@@ -79,7 +77,7 @@ class ArchiveReader:
         query = query.order_by(COLLAB.c.opened_ms.desc(), COLLAB.c.id.desc())
         rows, more = self._fetch_page(query, limit)
         last = PagePosition(rows[-1].opened_ms, rows[-1].id).cursor() if more else None
-        return ResultPage(tuple(map(_archived, rows)), last)
+        return ResultPage(tuple(map(listed_session, rows)), last)
 
     def search(
         self, words: str, wanted: SessionFilter = ANY_SESSION, *, after: str | None = None, limit: int = 50
@@ -92,7 +90,7 @@ class ArchiveReader:
         query = (
             select(MESSAGE, COLLAB.c.collab_id, COLLAB.c.title)
             .join(COLLAB, COLLAB.c.id == MESSAGE.c.session)
-            .where(self._contains_words(words), *_conditions(wanted))
+            .where(self._contains_words(words), *self._conditions(wanted))
             .order_by(MESSAGE.c.id.desc())
         )
         if after is not None:
@@ -100,6 +98,14 @@ class ArchiveReader:
         rows, more = self._fetch_page(query, limit)
         last = PagePosition(rows[-1].at_ms, rows[-1].id).cursor() if more else None
         return ResultPage(tuple(map(_found, rows)), last)
+
+    def search_sessions(
+        self, query: SessionQuery, *, now_ms: int, without: Collection[str] = ()
+    ) -> SessionSearch:
+        """Return the search of a query: counts, pages in any order, and groups. Arguments as of `SessionSearch`."""
+        from .search import SessionSearch
+
+        return SessionSearch(self._database, query, now_ms=now_ms, without=without)
 
     def ids(self, prefix: str, *, limit: int = 10) -> list[str]:
         """Return the ids of sessions that start with `prefix`."""
@@ -120,7 +126,7 @@ class ArchiveReader:
             SessionNotFound: There is no such session.
         """
         with self._database.reading() as connection:
-            return _archived(_newest(connection, session_id))
+            return listed_session(_newest(connection, session_id))
 
     def has_ended(self, session_id: str) -> bool:
         """Return whether the archive has the end of this session; False for an unknown session."""
@@ -216,6 +222,14 @@ class ArchiveReader:
             rows = connection.execute(query.limit(limit + 1)).all()
         return rows[:limit], len(rows) > limit
 
+    def _conditions(self, wanted: SessionFilter) -> Iterator[ColumnElement[bool]]:
+        yield from _conditions(wanted)
+        if wanted.query != ANY_QUERY:
+            now_ms = round(time.time() * 1000)
+            dialect = "sqlite" if self._database.is_sqlite else "postgresql"
+            conditions = SessionConditions(wanted.query, now_ms=now_ms, dialect=dialect)
+            yield from (*conditions.filters(), *conditions.has_status())
+
     def _contains_words(self, words: str) -> ColumnElement[bool]:
         """Return the condition that a message contains all words."""
         terms = [term for term in words.replace("\x00", " ").split() if any(map(str.isalnum, term))]
@@ -250,27 +264,17 @@ def _conditions(wanted: SessionFilter) -> Iterator[ColumnElement[bool]]:
     if wanted.text is not None:
         in_title = COLLAB.c.title.icontains(wanted.text, autoescape=True)
         has_id = COLLAB.c.collab_id.startswith(wanted.text.lower(), autoescape=True)
-        yield or_(in_title, has_id, _is_in_thread(wanted.text.lower()))
+        yield or_(in_title, has_id, is_in_thread(wanted.text.lower()))
     if wanted.thread_id is not None:
-        yield or_(COLLAB.c.collab_id == wanted.thread_id, _is_in_thread(wanted.thread_id))
-
-
-def _is_in_thread(thread_id: str) -> ColumnElement[bool]:
-    return COLLAB.c.id.in_(select(DIALOG.c.session).where(DIALOG.c.thread_id == thread_id))
+        yield or_(COLLAB.c.collab_id == wanted.thread_id, is_in_thread(wanted.thread_id))
 
 
 def _newest(connection: Connection, session_id: str) -> Row[Any]:
-    query = select(*_LISTED).where(COLLAB.c.collab_id == session_id)
+    query = select(*LISTED).where(COLLAB.c.collab_id == session_id)
     row = connection.execute(query.order_by(COLLAB.c.opened_ms.desc()).limit(1)).one_or_none()
     if row is None:
         raise SessionNotFound(session_id)
     return row
-
-
-def _archived(row: Row[Any]) -> ListedSession:
-    values = row._mapping  # noqa: SLF001 - public in spite of the underscore
-    fields = {name: None if values[name] is None else str(values[name]) for name in (*COLUMNS, "opened_ms")}
-    return ListedSession(row.collab_id, row.opened_ms, Documents(row.collab, row.spec), fields)
 
 
 def _found(row: Row[Any]) -> FoundMessage:

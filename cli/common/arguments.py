@@ -1,13 +1,9 @@
-"""Ids and times in arguments and tables.
-
-A time is a moment (`2026-01-31`, `2026-01-31T14:00`, `2d` ago) or an age (`90d`).
-"""
+"""Ids and ages in arguments and tables."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from ...client.building.sessions import SHORTEST_ID
 from ...models.errors import InvalidInput
@@ -20,31 +16,6 @@ def shortest_ids(ids: Sequence[str]) -> dict[str, str]:
     while len({whole_id[:length] for whole_id in ids}) < len(set(ids)):
         length += 1
     return {whole_id: whole_id[:length] for whole_id in ids}
-
-
-def moment_ms(text: str | None, *, option: str) -> int | None:
-    """Return a moment in milliseconds since the epoch; None for no text.
-
-    Args:
-        text: A date, a date and time (UTC unless it carries a zone), or a span, which is that long ago.
-        option: The name of the option, for the error.
-
-    Raises:
-        InvalidInput: The text has none of these formats.
-    """
-    if text is None:
-        return None
-    wanted = text.strip()
-    try:
-        return round(time.time() * 1000) - age_ms(wanted, option=option)
-    except InvalidInput:
-        pass
-    try:
-        moment = datetime.fromisoformat(wanted)
-        return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        rule = "must be a date (2026-01-31), a date and time (2026-01-31T14:00) or an age (30m, 6h, 2d, 1w)"
-        raise InvalidInput(option, text, rule) from None
 
 
 def age_ms(text: str, *, option: str) -> int:

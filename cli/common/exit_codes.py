@@ -3,7 +3,7 @@
 | code | means |
 |---|---|
 | 0 | done; the session completed |
-| 1 | the session was cancelled or aborted; a replay differs from its record, or two sessions differ; an evaluation is below its threshold |
+| 1 | the session was cancelled or aborted; a replay differs from its record, or two sessions differ; an evaluation is below its threshold; a change of many sessions failed for some, or was not confirmed |
 | 2 | bad input, or not allowed in this status |
 | 3 | the session, review or schedule does not exist; the agent takes no part in the task or conversation |
 | 4 | Redis, a worker or another part is missing |

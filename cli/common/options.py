@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,16 +24,6 @@ def read_mode(name: str) -> str:
     if name not in mode_names:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, mode_names))}.")
     return name
-
-
-class Status(StrEnum):
-    """Status of a session, with the names of the models."""
-
-    DRAFT = "draft"
-    ACTIVE = "active"
-    SUSPENDED = "suspended"
-    COMPLETED = "completed"
-    CANCELLED = "cancelled"
 
 
 #: The modes in help texts, which must not import them.

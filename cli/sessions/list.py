@@ -6,38 +6,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.options import MODE_NAMES, AsJson, Participant, Status, Tag, open_client, read_mode
+from ..common.options import AsJson, Participant, open_client
 from ..common.screen import console, print_json, printable
+from .filters import find_thread, with_filters
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from ...archive.results import FoundMessage
+    from ...models.sessions.query import SessionQuery
 
 #: Maximum number of characters shown of a found message.
 _MAX_PREVIEW = 200
 
-WantedStatus = Annotated[Status | None, typer.Option("--status", help="Only sessions in this status.")]
-WantedMode = Annotated[
-    str | None,
-    typer.Option("--mode", parser=read_mode, metavar=MODE_NAMES, help="Only sessions in this mode."),
-]
-WantedThread = Annotated[
-    str | None,
-    typer.Option("--thread", metavar="ID", help="Only sessions of this thread: id of a session or a task."),
-]
-Since = Annotated[
-    str | None,
+Sort = Annotated[
+    str,
     typer.Option(
-        "--since",
-        metavar="TIME",
-        help="Only sessions opened at or after this time: a date, a date and time (UTC), or an age such as 2d.",
-    ),
-]
-Until = Annotated[
-    str | None,
-    typer.Option(
-        "--until", metavar="TIME", help="Only sessions opened before this time; same formats as --since."
+        "--sort",
+        metavar="ORDER",
+        help="Order: activity, opened, cost, tokens, duration or turns, greatest or newest first, or title.",
     ),
 ]
 
@@ -48,51 +35,53 @@ def add_to(app: typer.Typer) -> None:
     app.command()(search)
 
 
-def list_sessions(  # noqa: PLR0913 - the options of a command
-    status: WantedStatus = None,
-    mode: WantedMode = None,
+@with_filters
+def list_sessions(
+    *,
+    query: SessionQuery,
     participant: Participant = None,
-    tag: Tag = None,
-    thread: WantedThread = None,
-    since: Since = None,
-    until: Until = None,
+    sort: Sort = "opened",
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of results.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List live and archived sessions, newest first.
 
-    Example: [bold]symposia list --status active[/bold]
+    Example: [bold]symposia list --status failed --since 24h --sort cost[/bold]
     """
     from itertools import islice
 
-    from ...archive.results import SessionFilter
-    from ..common.arguments import moment_ms
-    from .rows import list_rows, session_table
+    from .rows import NEWEST_FIRST, list_rows, session_table
 
-    opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
     client = open_client()
-    thread_id = thread and client.find_thread(thread)
-    wanted = SessionFilter(status, mode, participant, tag, *opened, thread_id=thread_id)
-    rows = list(islice(list_rows(client, wanted), limit))
+    ordered = find_thread(client, query).changed(sort=_order(sort))
+    rows = list(islice(list_rows(client, ordered, participant=participant), limit))
     if as_json:
         print_json([row.to_json() for row in rows])
     elif rows:
-        console().print(session_table(rows))
+        console().print(session_table(rows, in_tree=ordered.sort == NEWEST_FIRST))
     else:
         console(stderr=True).print("No sessions.")
 
 
-def search(  # noqa: PLR0913 - the options of a command
+def _order(text: str) -> str:
+    """Return the order of a query: the greatest or newest first, and titles from A to Z."""
+    from ...models.errors import InvalidInput
+    from ...models.sessions.query import SORT_FIELDS
+
+    name = text.removeprefix("-")  # as in the address of the page
+    if name not in SORT_FIELDS:
+        raise InvalidInput("--sort", text, f"must be one of {', '.join(SORT_FIELDS)}")
+    return name if name == "title" else f"-{name}"
+
+
+@with_filters
+def search(
     words: Annotated[
         str, typer.Argument(metavar="TEXT", help="Words to find; a message must contain all of them.")
     ],
-    status: WantedStatus = None,
-    mode: WantedMode = None,
+    *,
+    query: SessionQuery,
     participant: Participant = None,
-    tag: Tag = None,
-    thread: WantedThread = None,
-    since: Since = None,
-    until: Until = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results.")] = 20,
     after: Annotated[
         str | None, typer.Option(help="Continue after this cursor, which the previous page printed.")
@@ -104,12 +93,9 @@ def search(  # noqa: PLR0913 - the options of a command
     Example: [bold]symposia search "blue door" --mode pair[/bold]
     """
     from ...archive.results import ResultPage, SessionFilter
-    from ..common.arguments import moment_ms
 
-    opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
     client = open_client()
-    thread_id = thread and client.find_thread(thread)
-    wanted = SessionFilter(status, mode, participant, tag, *opened, thread_id=thread_id)
+    wanted = SessionFilter(participant=participant, query=find_thread(client, query))
     reader = client.archived()
     page: ResultPage[FoundMessage] = ResultPage((), None)
     if reader is not None:

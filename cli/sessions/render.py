@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -11,29 +12,35 @@ from rich.table import Table
 from rich.text import Text
 
 from ...jobs.collab import CollabJob
+from ...jobs.conditions import Condition
 from ...jobs.reading import facts_of
 from ...jobs.result import Item, ItemState, JobResult, items_of
+from ...jobs.session_condition import find_condition
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.sessions.priority import Priority
+from ...models.sessions.progress import describe_limit
+from ...models.sessions.shown_status import ShownStatus, shown_status
 from ...models.sessions.spec import SessionSpec
 from ...models.text.ids import moment_from_ms
 from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
 from ...models.text.words import count_of, moment_in_words
+from ...state.sessions.progress import limits_of_session
 from ...state.sessions.records import SessionState
-from ...state.worker_routes import describe_awaited
 from ...tasks.sessions.rendering import output_of
 from ...tasks.views.turn_context import last_messages
 from ..common.dialog_lines import ParticipantNames, dialog_line, hanging
 from ..common.screen import console, plain_table, print_document, printable
 
 STATUS_STYLE = {
-    CollabStatus.DRAFT: "blue",
-    CollabStatus.ACTIVE: "cyan",
-    CollabStatus.SUSPENDED: "yellow",
-    CollabStatus.COMPLETED: "green",
-    CollabStatus.CANCELLED: "red",
+    ShownStatus.DRAFT: "blue",
+    ShownStatus.ACTIVE: "cyan",
+    ShownStatus.SUSPENDED: "yellow",
+    ShownStatus.FAILED: "red",
+    ShownStatus.LIMIT: "yellow",
+    ShownStatus.COMPLETED: "green",
+    ShownStatus.CANCELLED: "red",
 }
 
 
@@ -53,12 +60,13 @@ def seconds_of(result: JobResult) -> float:
 
 
 def outcome(status: CollabStatus, reason: str | None, detail: str | None = None) -> str:
-    """Return status and reason, such as `cancelled: failed (ann: no answer)`.
+    """Return the status as shown, and the reason, such as `failed (ann: no answer)` or `limit: token_budget`.
 
     The reason is omitted if it is equal to the status.
     """
-    why = "" if reason in (None, "", status.value) else f": {reason}"
-    return f"{status.value}{why}" + (f" ({printable(detail)})" if detail else "")
+    shown = shown_status(status.value, reason)
+    why = "" if reason in (None, "", shown.value) else f": {reason}"
+    return f"{shown.value}{why}" + (f" ({printable(detail)})" if detail else "")
 
 
 def result_line(result: JobResult) -> Text:
@@ -109,19 +117,24 @@ def summary_table(results: Sequence[JobResult]) -> Table:
 _LONG_S = 1.0
 
 
-def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
+def details(job: CollabJob, screen: Console, *, last: int, stuck_ms: int) -> Iterator[Text]:
     """Yield the lines that describe a session.
 
     Args:
         job: The session.
         screen: The console, for its width.
         last: Number of messages to show, counted from the newest.
+        stuck_ms: Milliseconds without progress after which it counts as stuck.
     """
     collab, state = job.collab(), job.state()
     cast = ParticipantNames(collab.participants)
     yield heading(collab)
     ended = outcome(state.status, state.reason, state.detail)
-    yield Text.assemble((ended, STATUS_STYLE[state.status]), " · ", " · ".join(_facts(state)))
+    yield Text.assemble(
+        (ended, STATUS_STYLE[shown_status(state.status.value, state.reason)]),
+        " · ",
+        " · ".join(_facts(state)),
+    )
     yield hanging(screen, Text("purpose: "), Text(printable(collab.purpose)))
     yield from _origin(job.spec)
     for label, names in (("approvers", job.spec.approvers), ("observers", job.spec.observers)):
@@ -130,12 +143,8 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     if inputs := job.spec.inputs:
         given = ", ".join(f"{name}={dump_json(value)}" for name, value in inputs.items())
         yield hanging(screen, Text("inputs: "), Text(printable(given)))
-    if (now := _now(job, state, cast)) is not None:
-        yield Text(f"now: {now}")
-    if (queued_s := job.queued_for_s()) is not None and queued_s >= _LONG_S:
-        agents = state.awaited_agents
-        why = printable(describe_awaited(agents)) if agents else "no worker has taken it"
-        yield Text(f"queued for {queued_s:.0f} s: {why}; see symposia doctor", style="yellow")
+    yield from _progress(job, state, cast)
+    yield from _why(find_condition(job, state, stuck_ms=stuck_ms), job.queued_for_s() or 0)
     messages = list(job.messages())
     for item in items_of(job.board(), last_messages(messages)):
         yield _item(screen, item, cast)
@@ -146,6 +155,23 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         yield dialog_line(screen, message.turn_number, cast.styled_speaker(message), message_text(message))
     if (output := output_of(state, messages)) is not None:
         yield hanging(screen, Text("output: "), Text(printable(dump_json(output))))
+
+
+def _progress(job: CollabJob, state: SessionState, cast: ParticipantNames) -> Iterator[Text]:
+    if (now := _now(job, state, cast)) is not None:
+        yield Text(f"now: {now}")
+    if limits := limits_of_session(state, job.spec.stop, job.collab().mode):
+        yield Text(f"progress: {', '.join(map(describe_limit, limits))}")
+
+
+def _why(condition: Condition, queued_s: float) -> Iterator[Text]:
+    """Yield a line about a session that does not move."""
+    waited = f" ({queued_s:.0f} s in the queue)" if queued_s >= _LONG_S else ""
+    if condition.attention:
+        why = "; ".join(filter(None, (condition.list_text(), condition.then)))
+        yield Text(f"{condition.badge}{waited}: {printable(why)}", style="yellow")
+    elif condition.kind == "queued" and waited:
+        yield Text(f"waits for a free process{waited}", style="yellow")
 
 
 def _now(job: CollabJob, state: SessionState, cast: ParticipantNames) -> str | None:
@@ -189,21 +215,27 @@ def _family(job: CollabJob) -> Iterator[Text]:
         yield Text(f"turn {turn}: session {child.id} {ended}: {printable(facts_of(child).collab.title)}")
 
 
-def details_json(job: CollabJob) -> dict[str, JsonValue]:
-    """Return a session with all its messages as JSON data."""
+def details_json(job: CollabJob, *, stuck_ms: int = 300_000) -> dict[str, JsonValue]:
+    """Return a session with all its messages as JSON data; `stuck_ms` as in `details`."""
     state, dialog, board = job.state(), job.dialog(), job.board()
+    condition = find_condition(job, state, stuck_ms=stuck_ms)
     items = items_of(board, last_messages(dialog.messages))
     return {
         "collab": job.collab().to_wire(),
         "dialog": dialog.to_wire(),
         "status": state.status.value,
+        "shown": shown_status(state.status.value, state.reason).value,
         "reason": state.reason,
         "detail": state.detail,
+        "attention": condition.attention,
+        "attention_text": condition.list_text(),
+        "attention_next": condition.then or None if condition.attention else None,
         "queued_for_s": job.queued_for_s(),
         "awaited_agents": list(state.awaited_agents),
         "turn_state": job.turn_state().model_dump(mode="json"),
         "turns": state.closed,
         "rounds": state.rounds,
+        "limits": [asdict(use) for use in limits_of_session(state, job.spec.stop, job.collab().mode)],
         "usage": state.usage.to_json_data(),
         "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
         "output": output_of(state, dialog.messages),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from heapq import merge
+from typing import Any
 
 from pydantic import JsonValue
 from rich.table import Table
@@ -18,6 +20,8 @@ from ...jobs.archived import parent_of, state_of
 from ...jobs.collab import CollabJob
 from ...models.errors import RedisUnavailable, SessionNotFound
 from ...models.protocol.collab import Collab
+from ...models.sessions.query import ANY_QUERY, SessionQuery, sort_value
+from ...models.sessions.shown_status import ShownStatus, shown_status
 from ...models.text.ids import timestamp_from_ms
 from ...models.text.json_text import parse_json
 from ...state.redis.connect import check_reachable, connect
@@ -29,6 +33,8 @@ from ..common.arguments import relative_age, shortest_ids
 from ..common.screen import console, plain_table, printable
 from .render import STATUS_STYLE, outcome
 
+#: The order in which sessions are stored.
+NEWEST_FIRST = "-opened"
 #: Sessions per page that is read from the archive.
 _PAGE = 100
 
@@ -43,6 +49,12 @@ class SessionListRow:
     parent: str | None = None
     #: Id of the thread; None: the session is the first of its thread, or in none.
     thread_id: str | None = None
+    tenant: str | None = None
+    #: User whose memory it uses.
+    user: str | None = None
+    #: Participant id -> agent.
+    agents: Mapping[str, str] = field(default_factory=dict)
+    is_archived: bool = False
 
     @property
     def id(self) -> str:
@@ -54,15 +66,50 @@ class SessionListRow:
         """Opening time, in milliseconds since the epoch."""
         return self.state.opened_ms
 
+    @property
+    def shown(self) -> ShownStatus:
+        """Status as people see it."""
+        return shown_status(self.state.status.value, self.state.reason)
+
+    def searched(self) -> dict[str, Any]:
+        """Return what a `SessionQuery` reads."""
+        state, collab = self.state, self.collab
+        return {
+            "id": self.id,
+            "title": collab.title,
+            "mode": collab.mode.value,
+            "shown": self.shown.value,
+            "detail": state.detail,
+            "attention": None,
+            "error": None,
+            "tenant": self.tenant,
+            "user": self.user,
+            "tags": collab.meta.tags or (),
+            "agents": [
+                {"participant": who.participant_id, "name": who.display_name or "", "agent": agent}
+                for who in collab.participants
+                for agent in (self.agents.get(who.participant_id),)
+            ],
+            "thread": self.thread_id,
+            "turns": state.closed,
+            "tokens": state.usage.tokens,
+            "cost_micros": state.usage.cost_micros,
+            "opened_ms": state.opened_ms,
+            "updated_ms": state.updated_ms,
+            "ended_ms": state.ended_ms,
+            "archived": self.is_archived,
+        }
+
     def cells(self, depth: int) -> tuple[str | Text, ...]:
         """Return the cells after the id and the opening time; `depth` is that in the tree of sessions."""
-        status, agents = self.state.status, self.state.awaited_agents
+        status, agents, usage = self.state.status, self.state.awaited_agents, self.state.usage
         shown = printable(describe_awaited(agents)) if agents else outcome(status, self.state.reason)
         return (
             self.collab.mode.value,
-            _cut(shown, style="yellow" if agents else STATUS_STYLE.get(status, "")),
+            _cut(shown, style="yellow" if agents else STATUS_STYLE.get(self.shown, "")),
             str(self.state.closed),
-            str(self.state.usage.tokens),
+            str(usage.tokens),
+            f"{usage.cost_usd:.2f}" if usage.cost_micros else "",
             _cut(_indented(depth, printable(self.collab.title))),
         )
 
@@ -75,7 +122,13 @@ class SessionListRow:
             "title": self.collab.title,
             "mode": self.collab.mode.value,
             "status": state.status.value,
+            "shown": self.shown.value,
             "reason": state.reason,
+            "detail": state.detail,
+            "tenant": self.tenant,
+            "user": self.user,
+            "tags": list(self.collab.meta.tags or ()),
+            "agents": dict(self.agents),
             "awaited_agents": list(state.awaited_agents),
             "turns": state.closed,
             "messages": state.messages,
@@ -98,7 +151,7 @@ class UnreadableRow:
 
     def cells(self, _depth: int) -> tuple[str | Text, ...]:
         """Return the cells, as those of a `SessionListRow`."""
-        return "", _cut("unreadable", style="red"), "", "", _cut(printable(self.error))
+        return "", _cut("unreadable", style="red"), "", "", "", _cut(printable(self.error))
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the row as JSON data."""
@@ -126,15 +179,17 @@ def _in_tree_order(sessions: Sequence[AnyRow]) -> Iterator[tuple[int, AnyRow]]:
         yield from visit(session.id, 1)
 
 
-def session_table(sessions: Sequence[AnyRow]) -> Table:
-    """Return a table of sessions, one line each; a narrow terminal cuts status and title, never an id."""
+def session_table(sessions: Sequence[AnyRow], *, in_tree: bool = True) -> Table:
+    """Return a table of sessions, one line each; a narrow terminal cuts status and title, never an id.
+
+    With `in_tree`, sub-sessions follow their parent.
+    """
     ids = shortest_ids([session.id for session in sessions])
-    table = plain_table(
-        "id", "opened", "mode", "status", "turns", "tokens", "title", right=("turns", "tokens")
-    )
+    numbers = ("turns", "tokens", "cost $")
+    table = plain_table("id", "opened", "mode", "status", *numbers, "title", right=numbers)
     for column in table.columns:
         column.no_wrap = column.header not in ("status", "title")
-    for depth, session in _in_tree_order(sessions):
+    for depth, session in _in_tree_order(sessions) if in_tree else ((0, row) for row in sessions):
         table.add_row(ids[session.id], relative_age(session.opened_ms), *session.cells(depth))
     return table
 
@@ -149,8 +204,17 @@ def _cut(text: str, *, style: str = "") -> Text:
     return Text(indent + " ".join(text.split()), style=style, no_wrap=True, overflow="ellipsis")
 
 
-def list_rows(client: Client, wanted: SessionFilter) -> Iterator[AnyRow]:
-    """Yield live and archived sessions, newest first; without Redis, only archived ones that have ended."""
+def list_rows(client: Client, query: SessionQuery, *, participant: str | None = None) -> Iterator[AnyRow]:
+    """Yield live and archived sessions in the order of the query; without Redis, only archived ones that have ended.
+
+    Newest first, which is the order `-opened`, they are read as needed; in another order all of them are read.
+
+    Args:
+        client: The client.
+        query: Filters and order.
+        participant: Only sessions with this participant id.
+    """
+    wanted = SessionFilter(participant=participant, query=query)
     try:
         redis = connect(client.redis_url)
         check_reachable(redis, client.redis_url)
@@ -160,29 +224,52 @@ def list_rows(client: Client, wanted: SessionFilter) -> Iterator[AnyRow]:
         console(stderr=True).print(
             f"Redis is unavailable, listing only archived sessions that have ended: {error}"
         )
-        return _archived(client, wanted, is_live=lambda session: session.fields.get("ended_ms") is None)
-    archived = _archived(
-        client, wanted, is_live=lambda session: is_live(redis, session.session_id, session.opened_ms)
-    )
-    return merge(_live(client, wanted), archived, key=lambda row: row.opened_ms, reverse=True)
+        rows = _archived(client, wanted, is_live=lambda session: session.fields.get("ended_ms") is None)
+    else:
+        archived = _archived(
+            client, wanted, is_live=lambda session: is_live(redis, session.session_id, session.opened_ms)
+        )
+        live = live_rows(client, query, participant=participant)
+        rows = merge(live, archived, key=lambda row: row.opened_ms, reverse=True)
+    return rows if query.sort == NEWEST_FIRST else iter(_sorted(rows, query))
 
 
-def _live(client: Client, wanted: SessionFilter) -> Iterator[AnyRow]:
+def _sorted(rows: Iterator[AnyRow], query: SessionQuery) -> list[AnyRow]:
+    """Return rows in the order of a query; unreadable ones are first."""
+    now_ms = round(time.time() * 1000)
+    ordered = list(rows)
+    readable = [row for row in ordered if isinstance(row, SessionListRow)]
+    readable.sort(key=lambda row: sort_value(row.searched(), query, now_ms), reverse=query.is_descending)
+    return [*(row for row in ordered if isinstance(row, UnreadableRow)), *readable]
+
+
+def live_rows(client: Client, query: SessionQuery, *, participant: str | None = None) -> Iterator[AnyRow]:
+    """Yield the live sessions that match, newest first; unreadable ones if there is no filter."""
+    now_ms = round(time.time() * 1000)
     for job, listed_ms in installation_of(client).sessions.iterate_live():
         try:
             row = job if isinstance(job, Unreadable) else read_record("session", job.id, partial(_row, job))
         except SessionNotFound:  # it has expired since
             continue
         if isinstance(row, SessionListRow):
-            if _fits(row, wanted):
+            has_participant = participant in (None, *(who.participant_id for who in row.collab.participants))
+            if has_participant and query.matches(row.searched(), now_ms=now_ms):
                 yield row
-        elif wanted == SessionFilter():
+        elif participant is None and query.changed(sort=ANY_QUERY.sort) == ANY_QUERY:
             yield UnreadableRow(row.name, listed_ms, row.why)
 
 
 def _row(job: CollabJob) -> SessionListRow:
-    parent = job.parent.session_id if job.parent else None
-    row = SessionListRow(job.collab(), job.state(), parent, job.spec.thread_id)
+    spec = job.spec
+    row = SessionListRow(
+        job.collab(),
+        job.state(),
+        job.parent.session_id if job.parent else None,
+        spec.thread_id,
+        spec.tenant,
+        spec.memory.user_id if spec.memory else None,
+        {name: binding.agent for name, binding in spec.agents.items()},
+    )
     row.to_json()  # reads each field
     return row
 
@@ -213,19 +300,10 @@ def _archived_row(session: ListedSession) -> SessionListRow:
         state_of(session.session_id, session.fields, {}),
         parent_of(spec),
         spec.get("thread_id"),
+        spec.get("tenant"),
+        (spec.get("memory") or {}).get("user_id"),
+        {name: binding["agent"] for name, binding in (spec.get("agents") or {}).items()},
+        is_archived=True,
     )
     row.to_json()  # reads each field
     return row
-
-
-def _fits(row: SessionListRow, wanted: SessionFilter) -> bool:
-    collab, state = row.collab, row.state
-    return (
-        wanted.status in (None, state.status.value)
-        and wanted.mode in (None, collab.mode.value)
-        and wanted.participant in (None, *(p.participant_id for p in collab.participants))
-        and wanted.tag in (None, *(collab.meta.tags or ()))
-        and wanted.thread_id in (None, row.thread_id, collab.collab_id)
-        and (wanted.since_ms is None or state.opened_ms >= wanted.since_ms)
-        and (wanted.until_ms is None or state.opened_ms < wanted.until_ms)
-    )

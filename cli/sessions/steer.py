@@ -1,24 +1,28 @@
 """Commands that control a running session.
 
-`symposia activate`, `suspend`, `resume`, `stop`, `cancel`, `add`, `remove`, `instruct` and `post`.
+`symposia activate`, `suspend`, `resume`, `retry`, `stop`, `cancel`, `add`, `remove`, `instruct` and `post`. The commands
+`suspend`, `resume`, `retry` and `cancel` also change all sessions that match filters.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..common.options import AsJson, Attach, By, SessionId, actor_name, find_job, read_text
 from ..common.screen import print_json
+from .filters import BulkOptions, with_filters
 
 if TYPE_CHECKING:
     from ...jobs.collab import CollabJob
+    from ...models.sessions.query import SessionQuery
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (activate, suspend, resume, stop, cancel, add, remove, instruct, post):
+    for command in (activate, suspend, resume, retry, stop, cancel, add, remove, instruct, post):
         app.command()(command)
 
 
@@ -32,24 +36,80 @@ def activate(session: SessionId, by: By = None, as_json: AsJson = False) -> None
     _print_status(job, "started.", as_json=as_json)
 
 
-def suspend(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
-    """Suspend a session. The output of a turn in flight is held and written when the session is resumed.
+SessionIdOrNone = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="ID",
+        help="Session id, or at least its first 8 characters; without it, all sessions that match the filters.",
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print the sessions that match the filters, and change nothing.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="With filters: do not ask before the change.")]
+
+
+@with_filters
+def suspend(
+    session: SessionIdOrNone = None,
+    *,
+    query: SessionQuery,
+    by: By = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Suspend a session, or all that match. The output of a turn in flight is held and written on resume.
 
     Example: [bold]symposia suspend 3f2a91c4[/bold]
     """
-    job = find_job(session)
-    job.suspend(by=actor_name(by))
-    _print_status(job, "suspended; `symposia resume` continues it.", as_json=as_json)
+    options = BulkOptions("suspend", "suspended", dry_run, yes, as_json)
+    if (job := _one_job(session, query, options, lambda job: job.suspend(by=actor_name(by)))) is not None:
+        _print_status(job, "suspended; `symposia resume` continues it.", as_json=as_json)
 
 
-def resume(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
-    """Resume a suspended session.
+@with_filters
+def resume(
+    session: SessionIdOrNone = None,
+    *,
+    query: SessionQuery,
+    by: By = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Resume a suspended session, or all that match.
 
     Example: [bold]symposia resume 3f2a91c4[/bold]
     """
-    job = find_job(session)
-    job.resume(by=actor_name(by))
-    _print_status(job, "resumed.", as_json=as_json)
+    options = BulkOptions("resume", "resumed", dry_run, yes, as_json)
+    if (job := _one_job(session, query, options, lambda job: job.resume(by=actor_name(by)))) is not None:
+        _print_status(job, "resumed.", as_json=as_json)
+
+
+@with_filters
+def retry(
+    session: SessionIdOrNone = None,
+    *,
+    query: SessionQuery,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Begin a new session before the turn that failed, for a failed session or all failed ones that match.
+
+    Example: [bold]symposia retry --error TimeoutError --since 24h[/bold]
+    """
+    from ...jobs.retrying import retry_session
+
+    new: dict[str, CollabJob] = {}
+
+    def change(job: CollabJob) -> None:
+        new[job.id] = retry_session(job)
+
+    options = BulkOptions("retry", "retried", dry_run, yes, as_json)
+    if (job := _one_job(session, query, options, change)) is not None:
+        _print_status(new[job.id], f"begins again what session {job.id} failed in.", as_json=as_json)
 
 
 def stop(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
@@ -62,19 +122,45 @@ def stop(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
     _print_status(job, "stopping; it completes when the turns in flight have closed.", as_json=as_json)
 
 
+@with_filters
 def cancel(
-    session: SessionId,
+    session: SessionIdOrNone = None,
+    *,
+    query: SessionQuery,
     reason: Annotated[str, typer.Option(help="Reason, stored with the session.")] = "cancelled",
     by: By = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Cancel a session now. The output of turns in flight is discarded.
+    """Cancel a session now, or all that match. The output of turns in flight is discarded.
 
-    Example: [bold]symposia cancel 3f2a91c4 --reason "wrong question"[/bold]
+    Example: [bold]symposia cancel --status active --tenant press --older 2d --dry-run[/bold]
     """
+    options = BulkOptions("cancel", "cancelled", dry_run, yes, as_json)
+    if (
+        job := _one_job(session, query, options, lambda job: job.cancel(reason, by=actor_name(by)))
+    ) is not None:
+        _print_status(job, "cancelled.", as_json=as_json)
+
+
+def _one_job(
+    session: str | None, query: SessionQuery, options: BulkOptions, change: Callable[[CollabJob], object]
+) -> CollabJob | None:
+    """Change the session with an id and return it; without an id, change all that match and return None."""
+    from ...models.errors import InvalidInput
+    from ...models.sessions.query import ANY_QUERY
+
+    if session is None:
+        from .bulk import change_all
+
+        change_all(query, options, change)
+        return None
+    if query != ANY_QUERY or options.dry_run:
+        raise InvalidInput("ID", session, "must not be given with filters or --dry-run")
     job = find_job(session)
-    job.cancel(reason, by=actor_name(by))
-    _print_status(job, "cancelled.", as_json=as_json)
+    change(job)
+    return job
 
 
 def _print_status(job: CollabJob, text: str, *, as_json: bool) -> None:

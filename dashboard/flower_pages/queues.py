@@ -17,6 +17,7 @@ from amqp.exceptions import AMQPError
 from flower.api.tasks import GetQueueLengths
 from flower.views.broker import BrokerView
 from redis.asyncio import Redis
+from tornado.web import authenticated
 
 from ...client.building.broker import broker_url_in_use
 from ...client.building.connection import redis_url_in_use
@@ -182,14 +183,37 @@ class _OwnBroker:
         stock: Queues = super().get_broker()  # type: ignore[misc] # of Flower's handler
         return stock
 
+    async def inspect_new_workers(self) -> None:
+        """Ask the workers for their queues if one of them started after Flower, which asks only when it starts."""
+        inspected = self.application.workers
+        if any("active_queues" not in inspected.get(name, ()) for name in self._online()):
+            await self.application.update_workers()
+
+    def _online(self) -> list[str]:
+        return [name for name, worker in list(self.application.events.state.workers.items()) if worker.alive]
+
     def _consumers(self) -> Counter[str]:
-        workers = self.application.workers.values()
-        return Counter(queue["name"] for worker in workers for queue in worker.get("active_queues") or ())
+        """Count the workers that run by the queues that they consume; Flower keeps those that have ended, too."""
+        inspected = (self.application.workers.get(name) or {} for name in self._online())
+        return Counter(queue["name"] for worker in inspected for queue in worker.get("active_queues") or ())
 
 
 class QueuesPage(_OwnBroker, BrokerView):  # type: ignore[misc] # Flower has no types
     """The page of the broker."""
 
+    @authenticated
+    async def get(self) -> None:
+        """As in Flower."""
+        await self.inspect_new_workers()
+        await super().get()
+        self.application.update_workers()  # for the next time: a worker may have been told to consume another queue
+
 
 class QueuesData(_OwnBroker, GetQueueLengths):  # type: ignore[misc] # Flower has no types
     """The queues as JSON."""
+
+    @authenticated
+    async def get(self) -> None:
+        """As in Flower."""
+        await self.inspect_new_workers()
+        await super().get()

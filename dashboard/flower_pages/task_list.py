@@ -1,4 +1,4 @@
-"""Flower's tasks: the list with session, mode, participant and turn of each task, and the page with a link to its session.
+"""Flower's list of tasks with session, mode, participant and turn of each task, without housekeeping tasks.
 
 Flower reads its columns from a dictionary and its data from a handler. Both are extended; a list of columns
 that the operator chose stays.
@@ -9,15 +9,25 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 from flower.options import default_options
-from flower.views.tasks import TASK_COLUMNS, TasksDataTable, TaskView
+from flower.views.tasks import TASK_COLUMNS, TasksDataTable, TasksView
+
+from ...reviews.batches.context import DELIVER
+from ...schedules.store import SCHEDULE_RUN_TASK
+from ...tasks.runtime.graph import ADVANCE
 
 #: Columns that Flower does not have.
 COLUMNS = {"session": "Session", "mode": "Mode", "participant": "Participant", "turn": "Turn"}
 #: Columns that are shown unless the operator chooses others.
 SHOWN = "name,uuid,state,session,mode,participant,turn,result,received,runtime,worker"
+#: Celery tasks that run no turn: planning, schedules, deliveries of reports. The list shows them on request.
+HOUSEKEEPING = frozenset({ADVANCE, SCHEDULE_RUN_TASK, DELIVER})
+#: Parameter of the URL with which the list shows them.
+SWITCH = "housekeeping"
 #: Characters of a session id that are shown, as on the command line.
 _SHORT_ID = 8
 
@@ -49,6 +59,7 @@ def describe_task(task: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **task,
         "session": session[:_SHORT_ID],
+        "session_id": session,
         "mode": (mode or "").replace("_", " "),
         "participant": participant or "",
         "turn": turn or "",
@@ -88,19 +99,48 @@ class _Row:
 class TaskRows(TasksDataTable):  # type: ignore[misc] # Flower has no types
     """The rows of the list of tasks."""
 
+    application: Any
+
     def format_task(self, task: tuple[str, Any]) -> tuple[str, _Row]:
         """As in Flower, with further fields."""
         task_id, formatted = super().format_task(task)
         return task_id, _Row(formatted)
 
+    def get(self) -> None:
+        """As in Flower, without housekeeping tasks unless the page or its search asks for them."""
+        search = self.get_argument("search[value]", "", escape=False)
+        if not self.get_argument(SWITCH, "") and not any(name in search for name in HOUSEKEEPING):
+            self.application = _WithoutTasks(self.application, HOUSEKEEPING)
+        super().get()
 
-class TaskPage(TaskView):  # type: ignore[misc]  # Flower has no types
-    """Flower's handler with another template, which extends Flower's."""
+
+class _WithoutTasks:
+    """Flower's application, in whose list of tasks those of some names are missing."""
+
+    def __init__(self, application: Any, names: frozenset[str]) -> None:
+        self._application = application
+        state = application.events.state
+        tasks, postings = (
+            getattr(state.tasks, "data", state.tasks),
+            state.search_engine.exact_postings["name"],
+        )
+        hidden = set().union(*(postings.get(name, ()) for name in names))
+        shown = {task_id: task for task_id, task in list(tasks.items()) if task_id not in hidden}
+        self.events = SimpleNamespace(state=SimpleNamespace(tasks=shown, search_engine=state.search_engine))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._application, name)
+
+
+class TaskListPage(TasksView):  # type: ignore[misc] # Flower has no types
+    """Flower's page with links to sessions, and a switch for housekeeping tasks."""
 
     def render(self, template_name: str, **values: Any) -> None:
-        """Render the page of a task; other pages, such as that of an error, are Flower's own."""
-        if template_name == "task.html":
-            session_id = session_of(values["task"].kwargs)
-            super().render("session_task.html", session_id=session_id, **values)
-        else:
+        """Render the list; other pages, such as that of an error, are Flower's own."""
+        if template_name != "tasks.html":
             super().render(template_name, **values)
+            return
+        shown = bool(self.get_argument(SWITCH, ""))
+        others = [(name, value) for name, value in parse_qsl(self.request.query) if name != SWITCH]
+        query = urlencode(others if shown else [*others, (SWITCH, "1")])
+        super().render("session_tasks.html", housekeeping=shown, switch_query=query, **values)

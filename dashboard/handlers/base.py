@@ -18,6 +18,7 @@ Every request needs an allowed host and, if Flower has authentication, a user. A
 
 from __future__ import annotations
 
+import re
 from secrets import token_urlsafe
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -25,6 +26,7 @@ from tornado.escape import url_escape
 from tornado.web import HTTPError, RequestHandler
 
 from ...models.errors import InvalidInput
+from ...models.text.redact import json_text
 from ..security import HEADERS, allowed_hosts, basic_user, is_allowed_host, refusal_of_action
 from ..services import Services, open_services
 from ..views.visible import INVISIBLE_IN_PAGES
@@ -32,6 +34,10 @@ from .errors import AnswerHandler
 
 #: Cookie that identifies a browser, to count its streams; it gives no right.
 BROWSER_COOKIE = "symposia_browser"
+#: Address with an id of a session or a review.
+_UPPER_ID = re.compile(
+    r"(?P<start>(?:/api)?/(?:collabs|reviews)/)(?P<id>[0-9A-Fa-f][0-9A-Fa-f-]{7,35})(?P<rest>(?:/.*)?)"
+)
 #: Maximum bytes of the body of an action.
 MAX_BODY_BYTES = 2_097_152
 #: Setting of the Tornado application with the allowed hosts.
@@ -134,7 +140,7 @@ class PageHandler(DashboardHandler):
             invisible=INVISIBLE_IN_PAGES,
             # The token is in the page, so that the cookie is not needed in scripts.
             action_token=self.xsrf_token.decode() if self.allows_actions else "",
-            **values,
+            **{**self.health_values(), **values},
         )
 
 
@@ -154,7 +160,12 @@ class UnknownAddress(DashboardHandler):
     """Handler of addresses below the pages that no route fits, such as an id that is not valid."""
 
     def get(self) -> None:
-        """Answer with status 404."""
+        """Redirect from an id in upper case; else answer with status 404."""
+        match = _UPPER_ID.fullmatch(self.request.path.removeprefix(self.base_url))
+        if match is not None and (lower := match["id"].lower()) != match["id"]:
+            query = f"?{self.request.query}" if self.request.query else ""
+            self.redirect(f"{self.base_url}{match['start']}{lower}{match['rest']}{query}")
+            return
         raise HTTPError(404, reason="no such address: an id or a name in it is not valid")
 
 
@@ -184,7 +195,8 @@ class ActionHandler(DashboardHandler):
 
     async def post(self, *parts: str) -> None:
         """Perform the action, and send its result."""
-        self.send_json(await self.act(self._body(), *parts))
+        result = json_text(await self.act(self._body(), *parts))
+        self.send_json_text(result, with_health=False)
 
     async def act(self, body: dict[str, JsonValue], *parts: str) -> object:
         """Perform the action; return data for the page. `parts` are the groups of the URL."""

@@ -1,17 +1,19 @@
-"""The list of sessions: page and JSON, of the sessions in memory and of those in the archive."""
+"""The list of sessions as JSON, of the sessions in memory and of those in the archive."""
 
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, TypedDict
 
-from ...archive.results import ListedSession, SessionFilter
-from ...jobs.archived import state_of
-from ...models.modes import modes
-from ...models.text.redact import json_text
-from ..views.collab_list import ATTENTIONS, MAX_ROWS, SORT_FIELDS, STATUSES, ListFilter, ListOrder, list_page
-from ..views.collab_row import CollabFacts, CollabRow, build_row
-from .base import DashboardHandler, DataHandler, PageHandler
+from tornado.web import RequestHandler
+
+from ...archive.results import SessionFilter
+from ...models.sessions.query import SessionQuery
+from ..views.collab_list import MAX_ROWS, list_page
+from ..views.collab_row import CollabRow
+from ..views.session_search import archived_row, group_sessions, search_sessions
+from .base import DashboardHandler, DataHandler
 
 if TYPE_CHECKING:
     from ...archive.sessions.reader import ArchiveReader
@@ -29,13 +31,13 @@ class ArchivedPage(TypedDict):
 
 
 def archived_page(
-    reader: ArchiveReader, wanted: ListFilter, in_memory: Container[str], *, after: str = "", limit: int
+    reader: ArchiveReader, query: SessionQuery, in_memory: Container[str], *, after: str = "", limit: int
 ) -> ArchivedPage:
     """Return a page of archived sessions, without those in memory.
 
     Args:
         reader: The archive.
-        wanted: The filter.
+        query: The filters.
         in_memory: Ids of sessions that are in the list of live ones.
         after: Cursor of the page before; empty: the first page.
         limit: Number of rows; the page has up to twice as many, so that no row is read twice.
@@ -44,49 +46,33 @@ def archived_page(
         ArchiveUnavailable: The archive does not answer.
         InvalidInput: The cursor is not valid.
     """
-    if wanted.status in ATTENTIONS:
+    if query.attention:
         return ArchivedPage(collabs=[], next=None)
-    chosen = SessionFilter(wanted.status or None, wanted.mode or None, text=wanted.text or None)
+    chosen = SessionFilter(query=query)
     rows: list[CollabRow] = []
     cursor: str | None = after or None
     for _ in range(_MAX_READS):
         page = reader.page(chosen, after=cursor, limit=limit)
-        rows += [_row(session) for session in page.items if session.session_id not in in_memory]
+        rows += [archived_row(session) for session in page.items if session.session_id not in in_memory]
         cursor = page.cursor
         if cursor is None or len(rows) >= limit:
             break
     return ArchivedPage(collabs=rows, next=cursor)
 
 
-def _row(session: ListedSession) -> CollabRow:
-    state = state_of(session.session_id, {**session.fields, "opened_ms": str(session.opened_ms)}, {})
-    facts = CollabFacts.read_archived(session.session_id, session.documents.collab, session.documents.spec)
-    return build_row(state, facts, position=f"{state.updated_ms}-0", archived=True)
-
-
-def read_filter(handler: DashboardHandler) -> ListFilter:
-    """Return the filter of a request: `status`, `mode` and `q`.
+def read_query(handler: DashboardHandler) -> SessionQuery:
+    """Return the query of a request.
 
     Raises:
         InvalidInput: A value breaks a rule.
     """
-    return ListFilter(handler.query_text("status"), handler.query_text("mode"), handler.query_text("q"))
+    return SessionQuery.read_strictly(query_params(handler))
 
 
-class CollabsPage(PageHandler):
-    """The list of sessions."""
-
-    async def get(self) -> None:
-        """Send the page."""
-        self.render_page(
-            "collabs.html",
-            title="Collabs",
-            tab="collabs",
-            script="collabs.js",
-            statuses=STATUSES | ATTENTIONS,
-            modes=[mode.name for mode in modes()],
-            sort_fields=json_text(SORT_FIELDS),
-        )
+def query_params(handler: DashboardHandler) -> dict[str, list[str]]:
+    """Return the parameters of a request. Flower's `get_argument` escapes them for HTML."""
+    names = handler.request.query_arguments
+    return {name: RequestHandler.get_query_arguments(handler, name) for name in names}
 
 
 class CollabsData(DataHandler):
@@ -94,17 +80,40 @@ class CollabsData(DataHandler):
 
     async def data(self, *_parts: str) -> object:
         """Return a page of sessions."""
-        sessions = self.services.sessions
-        order = ListOrder(self.query_text("sort", "activity"), self.query_text("order", "desc") != "asc")
+        services = self.services
+        query = read_query(self)
+        # Earlier versions have `order`, and sort in descending order without it.
+        sign = "" if self.query_text("order") == "asc" else "-"
         return list_page(
-            sessions.rows(),
-            read_filter(self),
-            order,
-            position=str(sessions.cursor),
-            counts=sessions.counts,
+            services.sessions.rows(),
+            replace(query, sort=sign + query.sort_key),
+            now_ms=services.hub.now_ms(),
+            position=str(services.sessions.cursor),
+            counts=services.sessions.counts,
             after=self.query_text("after"),
             limit=self.query_number("limit", 100, most=MAX_ROWS),
         )
+
+
+class SearchData(DataHandler):
+    """Sessions in memory and in the archive together, as JSON."""
+
+    async def data(self, *_parts: str) -> object:
+        """Return a page of sessions, or with `group` their groups."""
+        query, notices = SessionQuery.read(query_params(self))
+        if query.group:
+            groups, covers = await group_sessions(self.services, query)
+            return {"groups": [*map(asdict, groups)], "covers": covers.to_json(), "notices": notices}
+        page = await search_sessions(self.services, query)
+        return {
+            "collabs": page.rows,
+            "counts": page.counts,
+            "covers": page.covers.to_json(),
+            "total": page.total,
+            "page": page.page,
+            "pages": page.pages,
+            "notices": notices,
+        }
 
 
 class ArchivedCollabsData(DataHandler):
@@ -112,11 +121,11 @@ class ArchivedCollabsData(DataHandler):
 
     async def data(self, *_parts: str) -> object:
         """Return a page of archived sessions that are not in memory; an empty one without an archive."""
-        wanted, after = read_filter(self), self.query_text("after")
+        query, after = read_query(self), self.query_text("after")
         limit = self.query_number("limit", 100, most=MAX_ROWS)
         client = self.services.client
         reader = await client.archived()
         if reader is None:
             return ArchivedPage(collabs=[], next=None)
         in_memory = self.services.sessions
-        return await client.run(archived_page, reader, wanted, in_memory, after=after, limit=limit)
+        return await client.run(archived_page, reader, query, in_memory, after=after, limit=limit)

@@ -91,7 +91,7 @@ def _disposition(name: str) -> str:
 
 def zip_pieces(files: Iterable[ReportFile]) -> Iterator[bytes]:
     """Yield files as one ZIP file, each after it was read."""
-    output = _Output()
+    output = Output()
     with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[call-overload]
         for file in files:
             archive.writestr(file.name, file.text)
@@ -99,13 +99,14 @@ def zip_pieces(files: Iterable[ReportFile]) -> Iterator[bytes]:
     yield output.take()
 
 
-class _Output:
+class Output:
     """A file that cannot seek, whose content is taken while it is written."""
 
     def __init__(self) -> None:
         self._written = bytearray()
 
     def write(self, content: bytes) -> int:
+        """Keep content until it is taken."""
         self._written += content
         return len(content)
 
@@ -113,6 +114,7 @@ class _Output:
         """Do nothing: the content is taken from memory."""
 
     def take(self) -> bytes:
+        """Return what was written since the last call."""
         content = bytes(self._written)
         self._written.clear()
         return content

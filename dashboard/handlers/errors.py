@@ -7,11 +7,14 @@ the navigation and says what to do.
 from __future__ import annotations
 
 import logging
-import time
 from typing import TYPE_CHECKING, Any
 
 from ...models import errors
 from ...models.text.redact import json_text, without_password
+from ..live.health_feed import HealthFeed
+from ..live.outage_log import OutageLog
+from ..services import HEALTH
+from ..views.health import freshness, health_notice
 from ..views.visible import INVISIBLE_IN_PAGES, make_visible
 
 if TYPE_CHECKING:
@@ -21,10 +24,10 @@ else:
 
 log = logging.getLogger(__name__)
 
-#: Setting of the Tornado application: the line of an outage that was logged last, and when (`time.monotonic()`).
-_LOGGED = "symposia_logged_outage"
-#: Seconds after which an outage is logged again; pages ask for changes every second.
-_LOG_EVERY_S = 10.0
+#: Setting of the Tornado application: the log of outages.
+_OUTAGES = "symposia_outages"
+#: Seconds after which a page that could not be read loads itself again.
+_RELOAD_AFTER_S = 5
 #: What to do, by status.
 _ADVICE = {
     400: "Correct the address, or open the page from the navigation.",
@@ -32,7 +35,7 @@ _ADVICE = {
     403: "Open the page under an allowed host name, as a user with the right to see it.",
     404: "The address may be incomplete, or the object has expired. Find it in the list.",
     409: "Load the page again: the state has changed in the meantime.",
-    503: "Check that Redis and the database of the archive are running, then load the page again.",
+    503: "Check that Redis and the database of the archive are running. This page is loaded again every 5 seconds.",
 }
 _OTHER_ADVICE = "Load the page again. If the error repeats, the log of Flower has its details."
 
@@ -82,14 +85,36 @@ class AnswerHandler(FlowerHandler):
         """Return the URL of a file in `static/`."""
         return f"{self.base_url}/collabs/static/{name}"
 
+    @property
+    def health(self) -> HealthFeed:
+        """Return the state of the data. Before Redis has answered, it is one of its own."""
+        feed: HealthFeed = self.application.settings.setdefault(HEALTH, HealthFeed())
+        return feed
+
+    def health_values(self, *, ended_ms: int | None = None) -> dict[str, object]:
+        """Return the values of the template `fragments/health.html`.
+
+        Args:
+            ended_ms: When what the page shows has ended for good; None: it has not.
+        """
+        health, now_ms = self.health.health, self.health.now_ms()
+        return {
+            "fresh": freshness(health, now_ms, ended_ms=ended_ms),
+            "notice": health_notice(health, now_ms),
+        }
+
     def send_json(self, data: object) -> None:
-        """Send JSON."""
+        """Send a JSON object."""
         self.send_json_text(json_text(data))
 
-    def send_json_text(self, text: str) -> None:
-        """Send JSON that was made before."""
+    def send_json_text(self, text: str, *, with_health: bool = True) -> None:
+        """Send a JSON object that was made before, with the state of the data as `health`."""
         self.set_header("Content-Type", "application/json; charset=UTF-8")
-        self.write(text)
+        if not with_health:
+            self.write(text)
+            return
+        rest = text[1:]
+        self.write(f'{{"health":{self.health.json()}{"" if rest == "}" else ","}{rest}')
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send an error as one line: expected errors with their text, others without details."""
@@ -97,6 +122,8 @@ class AnswerHandler(FlowerHandler):
         status, line = status_code, self._reason
         if isinstance(error, errors.SymposiaError):
             status, line = status_of(error), str(error)
+        if isinstance(error, errors.RedisUnavailable) and self.health.health.read_ms is None:
+            self.health.record_error(error)  # no reader of changes runs yet, which would do so
         if status == 401 and self.flower_options.basic_auth:
             self.set_header("WWW-Authenticate", 'Basic realm="flower"')
         self.set_status(status)
@@ -110,6 +137,8 @@ class AnswerHandler(FlowerHandler):
     def _send_error_page(self, status: int, line: str) -> None:
         if not hasattr(self, "_current_user"):
             self.current_user = None  # the navigation must not repeat an authentication that failed
+        if status == 503:
+            self.set_header("Refresh", str(_RELOAD_AFTER_S))
         _ = self.render(
             "error_page.html",
             page_title=f"Error {status}",
@@ -121,6 +150,8 @@ class AnswerHandler(FlowerHandler):
             action_token="",
             reason=make_visible(line),
             advice=_ADVICE.get(status, _OTHER_ADVICE),
+            is_outage=status == 503,
+            **self.health_values(),
         )
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
@@ -131,8 +162,7 @@ class AnswerHandler(FlowerHandler):
             self._log_outage(without_password(str(value)))
 
     def _log_outage(self, line: str) -> None:
-        now = time.monotonic()
-        before, logged_at = self.application.settings.get(_LOGGED, ("", now))
-        if line != before or now - logged_at >= _LOG_EVERY_S:
-            self.application.settings[_LOGGED] = line, now
-            log.warning("pages answer with status 503: %s", line)
+        outages = self.application.settings.setdefault(
+            _OUTAGES, OutageLog(log, "pages answer with status 503")
+        )
+        outages.report(line)

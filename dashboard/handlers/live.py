@@ -8,18 +8,28 @@ Rows of the list may be sent again.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 
 from tornado.iostream import StreamClosedError
 
+from ...models.errors import InvalidInput
+from ...models.sessions.query import SessionQuery
 from ...models.text.redact import json_text
+from ..live.fragments import View
+from ..live.health_feed import SEND_EVERY_S
 from ..live.positions import BEGINNING
 from ..live.session_list import Changes, Cursor, ListedRow, read_cursor
-from ..views.collab_list import ListFilter
 from .base import BROWSER_COOKIE, DashboardHandler, DataHandler
-from .collabs import read_filter
+from .collab_list import list_view
+from .collabs import read_query
+from .fragments import poll_fragments, send_fragments
+from .health import health_event
 
 #: Seconds without an event after which a comment is sent, so that proxies keep the connection.
 PING_S = 15.0
+#: Seconds after which a change of the state of the data is sent.
+_HEALTH_TICK_S = 0.5
 #: Start of every stream: milliseconds after which a browser reconnects.
 OPENING = "retry: 1000\n\n"
 _RELOAD = "event: reload\ndata: {}\n\n"
@@ -28,7 +38,11 @@ _RELOAD = "event: reload\ndata: {}\n\n"
 class StreamHandler(DashboardHandler):
     """Handler of a stream. A slow page blocks its own handler only, and nothing is queued for it."""
 
+    #: The session that the page shows; None: another page.
+    session_id: str | None = None
+    _writes: asyncio.Lock
     _task: asyncio.Task[None] | None = None
+    _health_task: asyncio.Task[None] | None = None
     _is_closed = False
 
     async def get(self, *parts: str) -> None:
@@ -39,7 +53,7 @@ class StreamHandler(DashboardHandler):
                 return
             self.set_header("Content-Type", "text/event-stream; charset=UTF-8")
             self.set_header("X-Accel-Buffering", "no")  # nginx would collect the events
-            self._task = asyncio.current_task()
+            self._task, self._writes = asyncio.current_task(), asyncio.Lock()
             try:
                 await self.send_events(*parts)
             except StreamClosedError:
@@ -47,6 +61,9 @@ class StreamHandler(DashboardHandler):
             except asyncio.CancelledError:
                 if not self._is_closed:
                     raise
+            finally:
+                if self._health_task is not None:
+                    self._health_task.cancel()
 
     async def send_events(self, *parts: str) -> None:
         """Send events; `parts` are the groups of the URL."""
@@ -59,12 +76,43 @@ class StreamHandler(DashboardHandler):
             self._task.cancel()
 
     async def send(self, events: str) -> None:
-        """Send events, and wait until they are on their way."""
-        self.write(events)
-        await self.flush()
+        """Send events, and wait until they are on their way. The first call also begins to send the state of the data."""
+        async with self._writes:  # Tornado knows one waiting `flush` only
+            self.write(events)
+            await self.flush()
+        if self._health_task is None:
+            self._health_task = asyncio.create_task(self._send_health())
+
+    async def _send_health(self) -> None:
+        """Send the state of the data every two seconds, and soon after it has changed."""
+        with suppress(StreamClosedError):
+            while True:
+                revision = self.health.revision
+                await self.send(f"event: health\ndata: {health_event(self.services, self.session_id)}\n\n")
+                for _ in range(round(SEND_EVERY_S / _HEALTH_TICK_S)):
+                    await asyncio.sleep(_HEALTH_TICK_S)
+                    if self.health.revision != revision:
+                        break
 
     def _browser(self) -> str:
         return self.get_cookie(BROWSER_COOKIE) or self.query_text("client") or str(self.request.remote_ip)
+
+
+#: Name in the URL -> view of the page.
+_VIEWS: dict[str, Callable[[DashboardHandler], View]] = {"collabs": list_view}
+
+
+def open_view(handler: DashboardHandler) -> View | None:
+    """Return the view that a page names; None: it names none.
+
+    Raises:
+        InvalidInput: There is no such view.
+    """
+    if not (name := handler.query_text("view")):
+        return None
+    if name not in _VIEWS:
+        raise InvalidInput("view", name, f"must be one of {', '.join(_VIEWS)}")
+    return _VIEWS[name](handler)
 
 
 def sent_position(handler: DashboardHandler) -> str:
@@ -81,7 +129,11 @@ class CollabsStream(StreamHandler):
 
     async def send_events(self, *_parts: str) -> None:
         """Send the rows that changed since the position of the page, then each change."""
-        sessions, wanted, cursor = self.services.sessions, read_filter(self), cursor_of(self)
+        if (view := open_view(self)) is not None:
+            await self.send(OPENING)
+            await send_fragments(self, view, self.send)
+            return
+        sessions, wanted, cursor = self.services.sessions, read_query(self), cursor_of(self)
         start = "" if cursor.position == BEGINNING else _change_events(sessions.changes_since(cursor), wanted)
         cursor = sessions.cursor
         await self.send(OPENING + start + self._counts())
@@ -101,7 +153,9 @@ class CollabsChanges(DataHandler):
 
     async def data(self, *_parts: str) -> object:
         """Return the rows that changed since a position."""
-        sessions, wanted = self.services.sessions, read_filter(self)
+        if (view := open_view(self)) is not None:
+            return await poll_fragments(self, view)
+        sessions, wanted = self.services.sessions, read_query(self)
         changes = sessions.changes_since(cursor_of(self))
         rows = [listed.row for listed in changes.rows]
         return {
@@ -122,12 +176,12 @@ def cursor_of(handler: DashboardHandler) -> Cursor:
     return read_cursor(sent_position(handler), name="after")
 
 
-def _change_events(changes: Changes, wanted: ListFilter) -> str:
+def _change_events(changes: Changes, wanted: SessionQuery) -> str:
     gone = "".join(map(_gone_event, changes.removed))
     return ("" if changes.is_complete else _RELOAD) + gone + _row_events(changes.rows, wanted)
 
 
-def _row_events(rows: list[ListedRow], wanted: ListFilter) -> str:
+def _row_events(rows: list[ListedRow], wanted: SessionQuery) -> str:
     events = []
     for listed in rows:
         if wanted.matches(listed.row):

@@ -10,28 +10,40 @@ from tornado.web import HTTPError, url
 from ...client.aio.jobs import blocking_job
 from ...jobs.attachments import find_attachment
 from ...jobs.collab import CollabJob
-from ...jobs.reading import facts_of
+from ...jobs.conditions import NO_CONDITION
 from ...models.attachments import UNKNOWN_TYPE, Attachment
 from ...models.errors import SessionNotFound
 from ...models.text.redact import json_text
+from ..live.fragments import SentFragments
+from ..live.health_feed import render_session_notice
 from ..live.load_limits import SharedReads
+from ..views.sentences import session_notice
 from ..views.session.export import open_export
 from ..views.session.pages import MAX_ENTRIES, read_events, read_message, read_messages
 from ..views.session.reading import read_session
 from ..views.session.snapshot import session_json
 from ..views.session.transcript import events_json, messages_json, timeline_json
-from ..views.session.usage import UsageTotals
 from ..views.visible import make_fields_visible, make_visible
-from .base import DataHandler, PageHandler
+from .base import DashboardHandler, DataHandler, PageHandler
 from .downloads import CHUNK_BYTES, DownloadHandler
+from .fragments import sent_pages
 from .session_actions import ACTIONS, SessionAction
-from .session_stream import SessionChanges, SessionStream
+from .session_html import MAX_PEOPLE
+from .session_stream import (
+    SessionChanges,
+    SessionStream,
+    open_session_view,
+    open_sessions,
+    session_html,
+)
 
 T = TypeVar("T")
 
 #: Group of a session's id in URLs, also shortened.
 _ID = r"([0-9a-f][0-9a-f-]{7,35})"
-_USAGE, _READS = "symposia_session_usage", "symposia_session_reads"
+_READS = "symposia_session_reads"
+#: Characters of a whole id.
+WHOLE_ID = 36
 #: Default number of messages, and of events, of a page.
 MESSAGES, EVENTS, TIMELINE_EVENTS = 50, 100, 400
 
@@ -41,13 +53,14 @@ def session_routes() -> list[Any]:
     page, api = f"/collabs/{_ID}", f"/api/collabs/{_ID}"
     return [
         url(page, SessionPage, name="collab"),
+        url(f"{page}/messages/([0-9-]+)", WholeMessage),
         url(api, SessionData),
         url(f"{api}/messages", MessagesData),
         url(f"{api}/messages/([0-9-]+)", MessageData),
-        url(f"{api}/attachments/([0-9a-f]{{64}})", AttachmentDownload),
         url(f"{api}/timeline", TimelineData),
         url(f"{api}/events", EventsData),
         url(f"{api}/memory", MemoryData),
+        url(f"{api}/attachments/([0-9a-f]{{64}})", AttachmentDownload),
         url(f"{api}/export/([a-z-]+)", SessionExport),
         url(f"{api}/changes", SessionChanges),
         url(f"{api}/stream", SessionStream),
@@ -56,16 +69,53 @@ def session_routes() -> list[Any]:
 
 
 class SessionPage(PageHandler):
-    """The page of one session."""
+    """The page of one session. Its address says which turns, and whether the events, it shows."""
 
     async def get(self, session_id: str) -> None:
         """Send the page; redirect from a shortened id to the whole one."""
-        job = await self.services.client.get_job(session_id)
-        if job.id != session_id:
+        if len(session_id) < WHOLE_ID or session_id != session_id.lower():
+            job = await self.services.client.get_job(session_id)
             self.redirect(f"{self.base_url}/collabs/{job.id}")
             return
-        title = make_visible(facts_of(blocking_job(job)).collab.title)
-        self.render_page("session.html", title=title, tab="collabs", script="session.js", session_id=job.id)
+        view = open_session_view(self, session_id)
+        fragments = await view.read()
+        row, params = view.row, view.params
+        notice = session_notice(row, self.services.hub.condition(session_id), self.health.now_ms())
+        events = None
+        if params.events:
+            before = None if params.events == "newest" else params.events
+            events = await self.services.client.run(
+                lambda: events_json(read_events(view.opened.job, before=before, count=EVENTS))
+            )
+        self.render_page(
+            "session.html",
+            title=make_visible(row["title"]),
+            tab="collabs",
+            script="session.js",
+            session_id=session_id,
+            session_notice=render_session_notice(notice),
+            html=fragments.html,
+            lists=fragments.lists,
+            params=params,
+            is_followed=not view.opened.is_complete,
+            sent=sent_pages(self.application).put(SentFragments.of(fragments)),
+            events=session_html(self).render("events", session_id, page=events),
+            MAX_PEOPLE=MAX_PEOPLE,
+            **self.health_values(ended_ms=row["ended_ms"]),
+        )
+
+
+class WholeMessage(DashboardHandler):
+    """One whole message as plain text."""
+
+    async def get(self, session_id: str, entry_id: str) -> None:
+        """Send the text."""
+        job = blocking_job(await self.services.client.get_job(session_id))
+        message = await self.services.client.run(read_message, job, entry_id)
+        if message is None:
+            raise SessionNotFound(session_id)
+        self.set_header("Content-Type", "text/plain; charset=UTF-8")
+        self.write(make_visible(message.content))
 
 
 class SessionDataHandler(DataHandler):
@@ -87,19 +137,20 @@ class SessionDataHandler(DataHandler):
         return self.query_text("before") or None
 
 
-class SessionData(SessionDataHandler):
+class SessionData(DataHandler):
     """The state of a session. Requests of the same time share one read, and its JSON."""
 
     async def get(self, *parts: str) -> None:
         """Send the state."""
         (session_id,) = parts
-        usage: UsageTotals = self.application.settings.setdefault(_USAGE, UsageTotals())
         reads: SharedReads = self.application.settings.setdefault(_READS, SharedReads())
-        text = await reads.read(
-            session_id,
-            lambda: self.read(session_id, lambda job: json_text(session_json(read_session(job, usage)))),
-        )
-        self.send_json_text(text)
+        self.send_json_text(await reads.read(session_id, lambda: self._read(session_id)))
+
+    async def _read(self, session_id: str) -> str:
+        job = blocking_job(await self.services.client.get_job(session_id))
+        parts = await self.services.client.run(read_session, job, open_sessions(self).usage)
+        condition = NO_CONDITION if parts.state.is_final else self.services.hub.condition(job.id)
+        return json_text(session_json(parts, condition))
 
 
 class MessagesData(SessionDataHandler):

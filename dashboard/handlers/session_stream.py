@@ -1,95 +1,165 @@
-"""Changes of one session, as server-sent events and for polling with the same positions."""
+"""The live parts of one session's page, as server-sent events and for polling."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import aclosing
+from typing import TYPE_CHECKING
 
-from ...client.aio.jobs import blocking_job
-from ...models.protocol.events import MAPEventType
-from ..live.positions import Part, Positions, read_positions, write_positions
-from ..live.session_streams import StreamEntry, read_changes, read_pages
-from ..views.session.transcript import stream_change
-from .base import DashboardHandler
-from .live import OPENING, PING_S, StreamHandler, sent_position
+from ...jobs.conditions import NO_CONDITION, Condition
+from ..live.fragments import Fragments
+from ..live.open_session import OpenSession, OpenSessions, ShownSession
+from ..live.positions import BEGINNING
+from ..views.attention import with_condition
+from ..views.collab_row import CollabFacts, CollabRow, build_row
+from ..views.session.snapshot import SessionParts
+from ..views.session.transcript import Transcript, read_around, search
+from .base import DashboardHandler, DataHandler
+from .fragments import poll_fragments, send_fragments
+from .live import OPENING, StreamHandler
+from .session_html import PEOPLE_SORTS, SessionHtml, SessionParams
 
-#: The last event of every session, as its record has it.
-_END = f'"event_type":"{MAPEventType.SESSION_COMPLETED.value}"'
+if TYPE_CHECKING:
+    from ..services import Services
+
+_OPEN, _HTML = "symposia_open_sessions", "symposia_session_html"
 #: Event after which the page does not connect again.
 _END_EVENT = "event: end\ndata: {}\n\n"
-#: Comment that keeps the connection.
-_PING = ": ping\n\n"
+#: Maximum number of addresses of one session whose fragments are kept.
+MAX_ADDRESSES = 8
+#: Maximum number of a turn in an address.
+MAX_TURN = 10**9
+
+
+def open_sessions(handler: DashboardHandler) -> OpenSessions:
+    """Return the sessions whose pages are open in this process."""
+    settings = handler.application.settings
+    if _OPEN not in settings:
+        settings[_OPEN] = OpenSessions(handler.services)
+    opened: OpenSessions = settings[_OPEN]
+    return opened
+
+
+def session_html(handler: DashboardHandler) -> SessionHtml:
+    """Return the renderer of this process."""
+    settings = handler.application.settings
+    if _HTML not in settings:
+        settings[_HTML] = SessionHtml(handler)
+    html: SessionHtml = settings[_HTML]
+    return html
+
+
+def read_params(handler: DashboardHandler) -> SessionParams:
+    """Return what the address asks for. A number of a turn that is none is left out.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
+    turn = handler.query_number("turn", MAX_TURN, most=MAX_TURN)
+    people = handler.query_text("people")
+    return SessionParams(
+        turn=0 if turn == MAX_TURN else turn,
+        find=handler.query_text("find").strip(),
+        people=people if people in PEOPLE_SORTS else "",
+        events=handler.query_text("events"),
+    )
+
+
+def open_session_view(handler: DashboardHandler, session_id: str) -> SessionView:
+    """Return the live parts of a session's page for the address of a request.
+
+    Raises:
+        InvalidInput: A value in the address breaks a rule.
+    """
+    return SessionView(
+        handler.services, open_sessions(handler), session_html(handler), session_id, read_params(handler)
+    )
+
+
+class SessionView:
+    """The view of one open page of a session. `read` comes first.
+
+    Args:
+        services: The services of the dashboard.
+        sessions: The open sessions.
+        html: The renderer.
+        session_id: The whole id of the session.
+        params: What the page shows.
+    """
+
+    opened: OpenSession
+    row: CollabRow
+
+    def __init__(
+        self,
+        services: Services,
+        sessions: OpenSessions,
+        html: SessionHtml,
+        session_id: str,
+        params: SessionParams,
+    ) -> None:
+        self._services = services
+        self._sessions = sessions
+        self._html = html
+        self._session_id = session_id
+        self.params = params
+        self._transcript: Transcript | None = None
+        self._revision = 0
+
+    async def read(self) -> Fragments:
+        """Return the fragments of this moment."""
+        self.opened = opened = await self._sessions.get(self._session_id)
+        self._revision = opened.revision
+        self.row = self._services.sessions.get(self._session_id) or self._build_row(opened.parts)
+        made_from = opened.revision, self.row, self._condition()
+        before = opened.fragments.get(self.params)
+        if before is not None and before[0] == made_from:
+            return before[1]
+        fragments = await self._services.client.run(self._render, opened.shown())
+        if self.params.is_live:
+            # Pages with the same address share them.
+            if len(opened.fragments) >= MAX_ADDRESSES:
+                opened.fragments.clear()
+            opened.fragments[self.params] = made_from, fragments
+        return fragments
+
+    async def wait(self, timeout_s: float) -> None:
+        """Wait for a change of the session."""
+        await self.opened.wait(self._revision, timeout_s)
+
+    def _render(self, shown: ShownSession) -> Fragments:
+        params = self.params
+        if self._transcript is None and not params.is_live:
+            job = self.opened.job
+            self._transcript = search(job, params.find) if params.find else read_around(job, params.turn)
+        return self._html.fragments(shown, self.row, self._condition(), params, self._transcript)
+
+    def _condition(self) -> Condition:
+        is_final = self.opened.parts.state.is_final
+        return NO_CONDITION if is_final else self._services.hub.condition(self._session_id)
+
+    def _build_row(self, parts: SessionParts) -> CollabRow:
+        """Return the row of a session that is not in memory."""
+        collab, spec = parts.facts.collab.model_dump_json(), parts.facts.spec.model_dump_json()
+        facts = CollabFacts.read_archived(self._session_id, collab, spec)
+        row = build_row(parts.state, facts, position=BEGINNING, archived=not parts.is_live)
+        return with_condition(row, self._condition())
 
 
 class SessionStream(StreamHandler):
-    """Changes as events without a name, and `end`. The id of an event is the position after it.
-
-    A page that is too slow is disconnected without `end`: it connects again from its position.
-    """
+    """The fragments of a page that change, until the session has ended: events `fragments`, then `end`."""
 
     async def send_events(self, *parts: str) -> None:
-        """Send the changes from the position of the page on, until the session ends."""
-        job = await self.services.client.get_job(parts[0])
-        sent = dict(read_positions(sent_position(self)))
+        """Send the fragments that differ from those of the page, then each change."""
+        self.session_id = parts[0]
+        view = open_session_view(self, parts[0])
+        await open_sessions(self).get(parts[0])  # an unknown session is not found
         await self.send(OPENING)
-        if not (await job.state()).is_final and not await self._send_until_last(job.id, sent):
-            return
-        if blocking_job(job).is_live:
-            async with aclosing(read_pages(self.services.redis, job.id, sent)) as pages:
-                async for page in pages:
-                    await self._send_entries(job.id, page.entries, sent)
+        await send_fragments(self, view, self.send, until=lambda: view.opened.is_complete)
         await self.send(_END_EVENT)
 
-    async def _send_until_last(self, session_id: str, sent: dict[Part, str]) -> bool:
-        """Send changes until the last event was sent. Entries of other streams may be left.
 
-        Returns:
-            Whether the last event was sent; False: the page is too slow.
-        """
-        followed = self.services.hub.streams.follow(session_id, after=dict(sent), idle_s=PING_S)
-        async with aclosing(followed):
-            async for entries in followed:
-                await self._send_entries(session_id, entries, sent)
-                if any(entry.part == "events" and _END in entry.text for entry in entries):
-                    return True
-        return False
+class SessionChanges(DataHandler):
+    """The same fragments for a page that polls."""
 
-    async def _send_entries(self, session_id: str, entries: list[StreamEntry], sent: dict[Part, str]) -> None:
-        """Send entries as events, or a comment, and store their positions in `sent`.
-
-        Markdown is rendered in a thread, so that other pages do not wait.
-        """
-        if len(entries) > 1 or any(entry.part == "dialog" for entry in entries):
-            await self.send(await self.services.client.run(_events, session_id, entries, dict(sent)))
-        else:
-            await self.send(_events(session_id, entries, sent) or _PING)
-        sent.update({entry.part: entry.position for entry in entries})
-
-
-class SessionChanges(DashboardHandler):
-    """The same changes for a page that polls."""
-
-    async def get(self, session_id: str) -> None:
-        """Send the changes since a position, and the position of the next request."""
-        page = await read_changes(self.services.redis, session_id, read_positions(sent_position(self)))
-        changes = await self.services.client.run(_changes, session_id, page.entries)
-        position = write_positions(page.after)
-        self.send_json_text(f'{{"position":"{position}","changes":[{",".join(changes)}]}}')
-
-
-def _events(session_id: str, entries: Iterable[StreamEntry], sent: Positions) -> str:
-    """Return entries as events. The id of each is exact, because entries of another stream may come late."""
-    positions, events = dict(sent), []
-    for entry in entries:
-        positions[entry.part] = entry.position
-        if change := _change(session_id, entry):
-            events.append(f"id: {write_positions(positions)}\ndata: {change}\n\n")
-    return "".join(events)
-
-
-def _changes(session_id: str, entries: Iterable[StreamEntry]) -> list[str]:
-    return [change for entry in entries if (change := _change(session_id, entry))]
-
-
-def _change(session_id: str, entry: StreamEntry) -> str | None:
-    return stream_change(session_id, entry.part, entry.position, entry.text)
+    async def data(self, *parts: str) -> object:
+        """Return the fragments that differ from those of the page."""
+        return await poll_fragments(self, open_session_view(self, parts[0]))

@@ -5,7 +5,8 @@ loads the sessions that changed. The other finds new sessions in the index, and 
 attention. In a Redis Cluster, where one command cannot read streams of several slots, the streams are read in
 one pipeline several times a second.
 
-When Redis is lost, or a step fails, the loops try again; the rows in memory stay.
+When Redis is lost, or a step fails, the loops try again; the rows in memory stay. `health` says how old they are, and
+whether any worker runs.
 """
 
 from __future__ import annotations
@@ -19,21 +20,29 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from ...jobs.condition_rules import condition_of
+from ...jobs.conditions import NO_CONDITION, AttentionLimits, Condition
 from ...models.errors import StateError
 from ...state.redis.keys import DUE, SESSIONS, session_key
 from ...state.redis.readers import time_ms
 from ...state.streams.reads import StreamReads
-from ..views.attention import Attention, AttentionLimits, UnreadableSession, attention_of, unreadable_row
-from .loader import LoadedSession, has_live_workers, load_sessions
+from ..views.attention import with_condition
+from ..views.unreadable import UnreadableSession, unreadable_row
+from .health_feed import HealthFeed
+from .loader import LoadedSession, load_sessions
+from .outage_log import OutageLog
 from .positions import newest_position, position_key
 from .session_list import KEPT_ENDED, SessionList
 from .session_streams import SessionStreams
+from .workers import SpeakingTurn, WorkerReads
 
 log = logging.getLogger(__name__)
 
 #: Seconds between two searches for new sessions.
 _FIND_INTERVAL_S = 0.25
-#: Number of searches after which all unfinished sessions are compared and the workers are looked up.
+#: Number of searches after which the workers are read and all conditions are judged.
+_JUDGE_EVERY = 4
+#: Number of searches after which all unfinished sessions are compared.
 _WHOLE_EVERY = 12
 #: Milliseconds before the newest listed session from which the list is read again: a session is listed before
 #: it is opened.
@@ -73,8 +82,14 @@ class Hub:
         #: Sessions with new entries that are not loaded yet.
         self._changed: set[str] = set()
         self.streams = SessionStreams(redis)
-        self._clock_ms = 0.0
-        self._has_workers = True
+        self.health = HealthFeed(self.now_ms)
+        self._worker_reads = WorkerReads(redis)
+        #: Leases that may have been lost: session -> turn -> when it ends.
+        self._leases: dict[str, dict[int, int]] = {}
+        self._conditions: dict[str, Condition] = {}
+        self._outage = OutageLog(log, "live pages are delayed")
+        # Until the server's clock is known, that of this process.
+        self._clock_ms = (time.time() - time.monotonic()) * 1000
         self._newest_listed_ms = 0.0
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -105,20 +120,28 @@ class Hub:
         return int(time.monotonic() * 1000 + self._clock_ms)
 
     async def _repeat(self, step: Callable[[], Awaitable[None]]) -> None:
-        logged: type[Exception] | None = None  # an error that repeats is logged once
+        logged: type[Exception] | None = None  # a defect that repeats is logged once
         while True:
             try:
                 await step()
                 logged = None
+            except _ERRORS as error:
+                self._record_outage(error)
+                await asyncio.sleep(_RETRY_S)
             except Exception as error:
-                if isinstance(error, logged or ()):
-                    pass
-                elif isinstance(error, _ERRORS):
-                    log.warning("live pages are delayed, trying again: %s", error)
-                else:
+                if type(error) is not logged:
                     log.exception("reading changes for live pages failed, trying again")
                 logged = type(error)
                 await asyncio.sleep(_RETRY_S)
+
+    def _record_outage(self, error: Exception) -> None:
+        self.health.record_error(error)
+        self._worker_reads.forget_time()
+        self._outage.report(error)
+
+    def _record_read(self) -> None:
+        self.health.record_read()
+        self._outage.end()
 
     # -- changes of known sessions -----------------------------------------------------------
 
@@ -175,8 +198,7 @@ class Hub:
                 start = f"{max(0, session.state.updated_ms - 1)}-0"
                 self._cursors.setdefault(session_key(session_id, stream), (session_id, start))
         self._unreadable.discard(session_id)
-        kind, text = self._attention(session)
-        self._sessions.put({**session.row, "attention": kind, "attention_text": text})
+        self._sessions.put(with_condition(session.row, self._judge(session)))
 
     def _put_unreadable(self, session: UnreadableSession) -> None:
         session_id = session.session_id
@@ -187,6 +209,7 @@ class Hub:
 
     def _forget(self, session_id: str) -> None:
         self._open.pop(session_id, None)
+        self._conditions.pop(session_id, None)
         self._unreadable.discard(session_id)
         for stream in ("events", "journal"):
             self._cursors.pop(session_key(session_id, stream), None)
@@ -195,19 +218,22 @@ class Hub:
 
     async def _find(self) -> None:
         """Find new sessions, and judge the known ones, several times; then compare all once."""
-        for _ in range(_WHOLE_EVERY):
+        for number in range(_WHOLE_EVERY):
             await asyncio.sleep(_FIND_INTERVAL_S)
             low = self._newest_listed_ms - _OVERLAP_MS
             await self._load_listed(await self._listed(low))
-            self._judge()
+            self._record_read()
+            if number % _JUDGE_EVERY == 0:
+                await self._read_workers()
+                self._judge_all()
         await self._find_all()
 
     async def _find_all(self) -> None:
-        """Compare the unfinished sessions with the index, and look up the workers and the server's clock."""
+        """Compare the unfinished sessions with the index, and read the workers and the server's clock."""
         seconds = await self._redis.time()
         self._reads.retry_damaged()
         self._clock_ms = time_ms(seconds) - time.monotonic() * 1000
-        self._has_workers = await has_live_workers(self._redis, now_ms=self.now_ms())
+        await self._read_workers()
         due = dict(await self._redis.zrange(DUE, 0, -1, withscores=True))
         overdue_ms = self.now_ms() - self._limits.stuck_ms
         self._unswept = {name for name, at in due.items() if 0 < float(at) < overdue_ms}
@@ -219,6 +245,18 @@ class Hub:
             if not self._sessions.has_ended(session_id)
         }
         await self._load(differing.union(expired, self._unreadable))
+        self._record_read()
+
+    async def _read_workers(self) -> None:
+        now_ms = self.now_ms()
+        await self._worker_reads.read(now_ms)
+        turns = [
+            SpeakingTurn(session_id, turn.number, turn.scope, turn.token or "", turn.process)
+            for session_id, session in self._open.items()
+            for turn in session.state.open_turns()
+            if turn.status == "speaking"
+        ]
+        self._leases = await self._worker_reads.read_leases(turns, now_ms)
 
     async def _load_ended(self) -> None:
         listed = await self._listed(0.0)
@@ -241,23 +279,43 @@ class Hub:
         if new:
             await self._load(new)
 
-    def _judge(self) -> None:
-        """Judge the attention of all unfinished sessions; rows whose attention changed are replaced."""
+    def _judge_all(self) -> None:
+        """Judge all unfinished sessions; rows whose attention changed are replaced."""
         for session_id, session in self._open.items():
-            row = self._sessions.get(session_id)
-            attention = self._attention(session)
-            if row is not None and attention != (row["attention"], row["attention_text"]):
+            row, condition = self._sessions.get(session_id), self._judge(session)
+            if row is None:
+                continue
+            judged = with_condition({**row, "speakers": session.row["speakers"]}, condition)
+            if judged != row:
                 position = newest_position((row["position"], f"{self.now_ms()}-0"))
-                kind, text = attention
-                self._sessions.put({**row, "attention": kind, "attention_text": text, "position": position})
+                self._sessions.put({**judged, "position": position})
+        workers = self._worker_reads.workers
+        waiting = sum(condition.kind in ("worker", "lost") for condition in self._conditions.values())
+        self.health.record_workers(
+            are_there=bool(workers.alive),
+            none_since_ms=workers.none_since_ms,
+            waiting=waiting,
+            last=self._worker_reads.last_lost,
+        )
         self._sessions.notify()
 
-    def _attention(self, session: LoadedSession) -> Attention:
-        session.state.now_ms = self.now_ms()  # the waiting time is counted up to now
-        return attention_of(
+    def _judge(self, session: LoadedSession) -> Condition:
+        session_id = session.state.session_id
+        session.state.now_ms = self.now_ms()  # times are counted up to now
+        error = session.row["last_error"]
+        condition = condition_of(
             session.state,
-            session.facts,
+            session.roster,
+            self._worker_reads.workers,
             limits=self._limits,
-            has_workers=self._has_workers,
-            is_unswept=session.state.session_id in self._unswept,
+            is_unswept=session_id in self._unswept,
+            leases=self._leases.get(session_id),
+            error="" if error is None else error["text"],
         )
+        if not session.state.is_final:
+            self._conditions[session_id] = condition
+        return condition
+
+    def condition(self, session_id: str) -> Condition:
+        """Return what a session does, or why it does not move; of one that has ended, no condition."""
+        return self._conditions.get(session_id, NO_CONDITION)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from redis.asyncio import Redis
 
+from ...jobs.condition_rules import parked_questions
+from ...jobs.conditions import Roster
 from ...models.errors import CorruptSession, NewerFormat
-from ...state.presence import SILENT_MS, parse_entries
 from ...state.redis.formats import check_format
-from ...state.redis.keys import WORKERS, session_key
+from ...state.redis.keys import session_key
 from ...state.redis.readers import Entry, is_wrong_type, read_entries
 from ...state.redis.scripts import view_fields
 from ...state.sessions.records import SessionState
-from ..views.attention import UnreadableSession
 from ..views.collab_row import CollabFacts, CollabRow, LastError, build_row, error_of_event
+from ..views.unreadable import UnreadableSession
 from .positions import newest_position, position_key
 
 #: Sessions per round trip.
@@ -31,6 +32,7 @@ class LoadedSession:
 
     state: SessionState
     facts: CollabFacts
+    roster: Roster
     #: Its row without its attention.
     row: CollabRow
 
@@ -93,13 +95,16 @@ def _session(
     state = SessionState(session_id, now_ms, fields, turns)
     check_format("session", session_id, state.format)
     before = earlier.get(session_id)
-    facts = None if before is None else before.facts
-    if facts is None or facts.edition != state.edition:
+    if before is not None and before.facts.edition == state.edition:
+        facts, roster = before.facts, before.roster
+    else:
         facts = CollabFacts.read(session_id, collab, spec, edition=state.edition)
+        roster = Roster.read(session_id, collab, spec)
     position = newest_position((f"{state.updated_ms}-0", *(entry_id for entry_id, _ in events[:1])))
     row = build_row(state, facts, position=position, last_error=_newest_error(events))
-    _ = state.open_turns()  # an invalid record must not fail later, when the attention is judged
-    return LoadedSession(state, facts, row)
+    # An invalid record must not fail later, when the attention is judged.
+    _ = list(parked_questions(state, state.open_turns()))
+    return LoadedSession(state, facts, roster, row)
 
 
 def _newest_error(events: list[Entry]) -> LastError | None:
@@ -107,9 +112,3 @@ def _newest_error(events: list[Entry]) -> LastError | None:
         if (error := error_of_event(text, position_key(position)[0])) is not None:
             return error
     return None
-
-
-async def has_live_workers(redis: Redis, *, now_ms: int) -> bool:
-    """Return whether any worker has announced itself lately."""
-    entries = cast("dict[str, str]", await cast("Any", redis.hgetall(WORKERS)))
-    return any(worker.age_ms <= SILENT_MS for worker in parse_entries(entries, now_ms))

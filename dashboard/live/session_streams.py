@@ -16,8 +16,9 @@ from contextlib import aclosing, suppress
 from typing import Any, NamedTuple, cast
 
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
-from ...models.errors import SessionNotFound
+from ...models.errors import SessionNotFound, StateError
 from ...state.redis.keys import session_key
 from ...state.redis.readers import Entry, read_batches
 from ...state.turns.deltas import LISTENING_EVERY_S, LISTENING_MS
@@ -182,7 +183,10 @@ class SessionStreams:
             while not reader.is_full:
                 if time.monotonic() >= next_announcement:
                     # Models stream their answers only while a reader is registered.
-                    await self._redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS)
+                    with suppress(
+                        RedisError, StateError, OSError
+                    ):  # the hub reports the outage, and recovers
+                        await self._redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS)
                     next_announcement = time.monotonic() + LISTENING_EVERY_S
                 entries = await reader.take(idle_s)
                 new = [

@@ -32,15 +32,28 @@ export function moment(ms) {
   return ms ? new Date(ms).toLocaleString() : "–";
 }
 
-/** Return an element with the date and time of an instant, in the zone of the browser or in another one. */
+/** Return an element with the date and time of an instant in the zone of the browser, and in another zone beside it. */
 export function timeElement(ms, zone = undefined) {
-  const text = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "medium", timeZone: zone }).format(ms);
-  return make("time", { datetime: new Date(ms).toISOString(), title: zone }, text);
+  const format = (style) => new Intl.DateTimeFormat([], style).format(ms);
+  const whole = { dateStyle: "medium", timeStyle: "medium" };
+  const parts = [format(whole)];
+  if (format({ ...whole, timeZone: zone }) !== parts[0]) {
+    const date = { dateStyle: "medium" };
+    const isSameDay = format(date) === format({ ...date, timeZone: zone });
+    const there = format({ ...(isSameDay ? {} : date), timeStyle: "short", timeZone: zone });
+    parts.push(make("span", { class: "muted" }, ` (${there} ${zone})`));
+  }
+  return make("time", { datetime: new Date(ms).toISOString() }, ...parts);
 }
 
 /** Return a cost in US dollars from millionths. */
 export function dollars(micros) {
   return micros ? `$${(micros / 1e6).toFixed(micros < 1e6 ? 4 : 2)}` : "–";
+}
+
+/** Return a number with its noun, as `count_of` of the server: "1 turn", "2 turns". */
+export function countOf(value, noun) {
+  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
 /** Return a number with separators. */

@@ -1,4 +1,5 @@
 // Live changes: an event stream, or polling with the same position where the browser has too many streams.
+import { receive } from "./health.js";
 import { base, getJson } from "./page.js";
 
 const POLL_MS = 1000;
@@ -50,6 +51,7 @@ export function follow(path, { position, query = new URLSearchParams(), events, 
         handle(JSON.parse(event.data), event.lastEventId);
       });
     }
+    source.addEventListener("health", (event) => receive(JSON.parse(event.data)));
     source.addEventListener("end", () => close("ended"));
   }
 
@@ -92,4 +94,6 @@ export function showState(state) {
   };
   document.getElementById("live-status").textContent = words[state];
   document.getElementById("live-dot").className = `status-dot live-${state}`;
+  // What works is said by the state of the data (health.js).
+  document.getElementById("live-status").parentElement.classList.toggle("visually-hidden", state !== "lost");
 }

@@ -31,14 +31,16 @@ export function updateRows(parent, rows) {
   });
 }
 
-/** Make a node equal to a new one, or replace it if it is of another kind. */
+/** Make a node equal to a new one, or replace it if it is of another kind. What a person has opened stays open. */
 export function updateNode(old, fresh) {
   if (old.isEqualNode(fresh)) return;
   if (old.nodeType !== Node.ELEMENT_NODE || old.nodeName !== fresh.nodeName) {
     old.replaceWith(fresh);
     return;
   }
-  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
+  }
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   updateChildren(old, [...fresh.childNodes]);
 }

@@ -1,6 +1,8 @@
 // Values of the page, requests to its server, and small helpers that create elements.
 // Text from sessions becomes text nodes only: nothing here parses HTML. `make` shows each of its characters.
 
+import { isStale } from "./health.js";
+
 const root = document.getElementById("dashboard");
 
 /** URL prefix of Flower, such as "/flower", or "". */
@@ -19,6 +21,7 @@ export async function getJson(path) {
 
 /** Perform an action; return its JSON. Throws Error with the server's line and `status`. */
 export async function act(path, body = {}) {
+  if (isStale()) throw new Error("The page is not up to date: buttons work again when Flower and Redis answer.");
   return answerOf(await fetch(base + path, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-XSRFToken": root.dataset.token },

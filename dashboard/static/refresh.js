@@ -3,6 +3,7 @@
 import { makeVisible, runOnce } from "./page.js";
 
 const INTERVAL_MS = 10000;
+const QUIET = new Set(["Live", "Updated every 10 s"]);
 const dot = document.getElementById("live-dot");
 const line = document.getElementById("live-status");
 
@@ -12,6 +13,8 @@ export function tell(text, failed = false) {
   if (line.textContent !== shown) line.textContent = shown;
   dot.classList.toggle("status-dot-error", failed);
   dot.classList.toggle("status-dot-live", !failed);
+  // What works is said by the state of the data (health.js).
+  line.parentElement.classList.toggle("visually-hidden", QUIET.has(shown));
 }
 
 /**

@@ -1,125 +1,51 @@
-"""What an operator should look at in a session. Pure."""
+"""Attention of sessions in the pages: names in URLs, fields of rows and of JSON. Pure.
+
+`jobs/conditions.py` judges the sessions.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from pydantic import JsonValue
 
-from ...models.metrics import StuckReason
-from ...models.protocol.collab import CollabStatus
-from ...state.sessions.live_sessions import stuck_reason
-from ...state.sessions.records import SessionState
-from ...state.worker_routes import describe_awaited
-from .collab_row import CollabFacts, CollabRow
+from ...jobs.conditions import ATTENTIONS, Condition
+from .collab_row import CollabRow, Speaker
 
-#: Kind of attention, and the same in words; None: nothing.
-Attention = tuple[Literal["stuck", "no_worker", "parked", "unreadable"] | None, str | None]
+__all__ = ["ATTENTIONS", "attention_name", "condition_json", "with_condition"]
+
+#: Names of earlier releases in URLs.
+_OLD_NAMES = {"no_worker": "worker", "parked": "person"}
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionLimits:
-    """Times without progress, in milliseconds, after which a session is shown as stuck."""
-
-    #: A message waits for a worker.
-    queued_ms: int
-    #: A turn waits for budget, or no worker sweeps the session: as in the metrics.
-    stuck_ms: int
+def attention_name(text: str) -> str:
+    """Return the name of an attention in a URL; those of earlier releases are replaced."""
+    return _OLD_NAMES.get(text, text)
 
 
-def attention_of(
-    state: SessionState,
-    facts: CollabFacts,
-    *,
-    limits: AttentionLimits,
-    has_workers: bool,
-    is_unswept: bool = False,
-) -> Attention:
-    """Return what an operator should look at.
-
-    Args:
-        state: The state of the session; `now_ms` is the time of the judgement.
-        facts: Its settings.
-        limits: Times after which it is stuck.
-        has_workers: Whether any worker is running.
-        is_unswept: Whether its check by a worker is overdue by the time of the limits.
-    """
-    if state.status is not CollabStatus.ACTIVE:
-        return None, None
-    turns = state.open_turns()
-    parked = [turn for turn in turns if turn.parking is not None]
-    if not has_workers and (not turns or len(parked) < len(turns)):
-        return "no_worker", "no worker is running"
-    if text := _describe_stuck(state, limits, is_unswept=is_unswept):
-        return "stuck", text
-    if parked:
-        names = (facts.names.get(turn.participant, turn.participant) for turn in parked)
-        return "parked", f"waits for an answer to {', '.join(names)}"
-    return None, None
-
-
-def _describe_stuck(state: SessionState, limits: AttentionLimits, *, is_unswept: bool) -> str | None:
-    if agents := state.awaited_agents:
-        return describe_awaited(agents)
-    if stuck_reason(state, after_ms=limits.queued_ms) is StuckReason.QUEUED:
-        return "queued, but no worker has taken it"
-    if stuck_reason(state, after_ms=limits.stuck_ms) is StuckReason.BUDGET:
-        return "a turn waits for budget"
-    return "no worker sweeps it" if is_unswept else None
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadableSession:
-    """A session whose records are not valid."""
-
-    session_id: str
-    #: Which part cannot be read, and why.
-    error: str
-    #: Its status as stored, which may be any text; None: it cannot be read.
-    status: str | None
-
-
-def unreadable_row(session: UnreadableSession, *, before: CollabRow | None, now_ms: int) -> CollabRow:
-    """Return the row of a session that cannot be read: its id and the error, with what was read before.
-
-    Args:
-        session: The session.
-        before: Its row until now.
-        now_ms: The time by the server's clock.
-    """
-    error = session.error
-    if before is not None and (before["attention"], before["attention_text"]) == ("unreadable", error):
-        return before
-    if before is None:
-        status = session.status if session.status in tuple(CollabStatus) else CollabStatus.ACTIVE
-        before = CollabRow(
-            id=session.session_id,
-            thread=None,
-            title="",
-            mode="",
-            status=str(status),
-            reason=None,
-            detail=None,
-            attention=None,
-            attention_text=None,
-            turns=0,
-            max_turns=None,
-            rounds=0,
-            messages=0,
-            tokens=0,
-            cost_micros=0,
-            speakers=[],
-            participants=0,
-            opened_ms=now_ms,
-            updated_ms=now_ms,
-            ended_ms=None,
-            last_error=None,
-            archived=False,
-            position=f"{now_ms}-0",
-        )
+def with_condition(row: CollabRow, condition: Condition) -> CollabRow:
+    """Return a row with the attention of a condition."""
+    speakers: list[Speaker] = [
+        {**speaker, "state": "lost"} if speaker["turn"] in condition.lost_turns else speaker
+        for speaker in row["speakers"]
+    ]
     return {
-        **before,
-        "attention": "unreadable",
-        "attention_text": error,
-        "speakers": [],
-        "position": f"{now_ms}-0",
+        **row,
+        "speakers": speakers,
+        "attention": condition.attention,
+        "attention_text": condition.list_text(),
+        "attention_next": condition.then or None if condition.attention else None,
+        "attention_since_ms": condition.since_ms if condition.attention else None,
+        "attention_due_ms": condition.due_ms if condition.attention else None,
+    }
+
+
+def condition_json(condition: Condition) -> dict[str, JsonValue]:
+    """Return a condition for the JSON of one session."""
+    return {
+        "condition": condition.kind,
+        "attention": condition.attention,
+        "badge": condition.badge,
+        "attention_text": condition.list_text(),
+        "attention_next": condition.then or None if condition.attention else None,
+        "attention_since_ms": condition.since_ms,
+        "attention_due_ms": condition.due_ms,
     }

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypedDict, cast
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, TypedDict
 
 from ...archive.results import decode_cursor, encode_cursor
-from ...models.errors import InvalidInput
-from ...models.protocol.collab import CollabStatus
+from ...models.sessions.query import ATTENTIONS, SessionQuery, sort_value
+from ...models.sessions.shown_status import ShownStatus
 from .collab_row import CollabRow
 
-#: Values of the filter by status: those of collabs, and the kinds of attention. Each with its words in the page.
-STATUSES = {status.value: status.value for status in CollabStatus}
-ATTENTIONS = {
-    "stuck": "stuck",
-    "no_worker": "without a worker",
-    "parked": "waiting for a person",
-    "unreadable": "unreadable",
-}
+#: Values of the filter by status, besides `ATTENTIONS`.
+STATUSES = {status.value: status.value for status in ShownStatus}
 #: Maximum rows per page.
 MAX_ROWS = 500
-
-#: Sort key -> field of a row; the page sorts the rows that change in the same way. Case does not matter.
-SORT_FIELDS = {
-    "activity": "updated_ms",
-    "opened": "opened_ms",
-    "title": "title",
-    "mode": "mode",
-    "status": "status",
-    "turns": "turns",
-    "tokens": "tokens",
-    "cost": "cost_micros",
-}
 
 
 class CollabPage(TypedDict):
@@ -41,58 +23,18 @@ class CollabPage(TypedDict):
 
     #: Position for the stream of changes.
     position: str
-    #: Sessions in memory by status, and by attention.
+    #: Sessions in memory by status as shown, and by attention.
     counts: dict[str, int]
     collabs: list[CollabRow]
     #: Cursor of the next page; None: this is the last one.
     next: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ListFilter:
-    """Filter of rows; empty: any."""
-
-    #: A status, or a kind of attention.
-    status: str = ""
-    mode: str = ""
-    #: Text in the title, the id, or the name of a speaker.
-    text: str = ""
-
-    def __post_init__(self) -> None:
-        if self.status and self.status not in (*STATUSES, *ATTENTIONS):
-            raise InvalidInput("status", self.status, f"must be one of {', '.join((*STATUSES, *ATTENTIONS))}")
-
-    def matches(self, row: CollabRow) -> bool:
-        """Return whether a row fits."""
-        if self.status and self.status not in (row["status"], row["attention"]):
-            return False
-        if self.mode and self.mode != row["mode"]:
-            return False
-        return not self.text or self.text.casefold() in _searched(row)
-
-
-@dataclass(frozen=True, slots=True)
-class ListOrder:
-    """Order of rows: by a field, then by id."""
-
-    by: str = "activity"
-    descending: bool = True
-
-    def __post_init__(self) -> None:
-        if self.by not in SORT_FIELDS:
-            raise InvalidInput("sort", self.by, f"must be one of {', '.join(SORT_FIELDS)}")
-
-    def key(self, row: CollabRow) -> tuple[Any, str]:
-        """Return the sort key of a row."""
-        value = cast("Mapping[str, Any]", row)[SORT_FIELDS[self.by]]
-        return value.casefold() if isinstance(value, str) else value, row["id"]
-
-
 def count_rows(rows: Iterable[CollabRow]) -> dict[str, int]:
-    """Return the number of rows by status, and by attention."""
+    """Return the number of rows by status as shown, and by attention."""
     counts: Counter[str] = Counter(dict.fromkeys((*STATUSES, *ATTENTIONS), 0))
     for row in rows:
-        counts[row["status"]] += 1
+        counts[row["shown"]] += 1
         if row["attention"] is not None:
             counts[row["attention"]] += 1
     return dict(counts)
@@ -100,9 +42,9 @@ def count_rows(rows: Iterable[CollabRow]) -> dict[str, int]:
 
 def list_page(
     rows: Sequence[CollabRow],
-    wanted: ListFilter,
-    order: ListOrder,
+    query: SessionQuery,
     *,
+    now_ms: int,
     position: str,
     counts: dict[str, int],
     after: str = "",
@@ -114,8 +56,8 @@ def list_page(
 
     Args:
         rows: All rows.
-        wanted: The filter.
-        order: The order.
+        query: Filters and order.
+        now_ms: Time from which ages count, in milliseconds since the epoch.
         position: The position of the newest change.
         counts: Counts of all rows.
         after: Cursor of the page before; empty: the first page.
@@ -124,28 +66,23 @@ def list_page(
     Raises:
         InvalidInput: The cursor is not of a page in this order.
     """
-    matching = sorted(filter(wanted.matches, rows), key=order.key, reverse=order.descending)
+    key = partial(sort_value, query=query, now_ms=now_ms)
+    matching = [row for row in rows if query.matches(row, now_ms=now_ms)]
+    matching.sort(key=key, reverse=query.is_descending)
     if after:
-        last = _read_cursor(after, order)
-        matching = [
-            row for row in matching if (order.key(row) < last if order.descending else order.key(row) > last)
-        ]
+        last = _read_cursor(after, query)
+        matching = [row for row in matching if (key(row) < last if query.is_descending else key(row) > last)]
     page = matching[:limit]
     more = len(matching) > limit
     return CollabPage(
         position=position,
         counts=counts,
         collabs=page,
-        next=encode_cursor(*order.key(page[-1])) if more else None,
+        next=encode_cursor(*key(page[-1])) if more else None,
     )
 
 
-def _read_cursor(cursor: str, order: ListOrder) -> tuple[Any, str]:
-    kind = str if order.by in ("title", "mode", "status") else int
+def _read_cursor(cursor: str, query: SessionQuery) -> tuple[Any, str]:
+    kind = str if query.sort_key in ("title", "mode", "status") else int
     value, session_id = decode_cursor(cursor, kind, str)
     return value, session_id
-
-
-def _searched(row: CollabRow) -> str:
-    speakers = " ".join(speaker["name"] for speaker in row["speakers"])
-    return f"{row['title']} {row['id']} {row['thread'] or ''} {speakers}".casefold()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from ...models.sessions.plan import Totals
+from ...models.sessions.progress import LimitUse, Unit, estimated_end_ms, first_limit
+from ...models.sessions.shown_status import UNFINISHED, ShownStatus, shown_status
 from ...models.sessions.spec import SessionSpec
-from ...state.redis.readers import read_object, read_stored
+from ...models.sessions.stop_conditions import STOP_CONDITION, StopCondition
+from ...state.redis.readers import converting_to_corrupt, read_object, read_stored
+from ...state.sessions.progress import limits_of_session
 from ...state.sessions.records import SessionState
 from ...state.sessions.turn_records import TurnRecord
-
-#: Limits of this many turns and more bound the cost of a session, and say nothing about its progress.
-_FAR_LIMIT = 10_000
 
 
 class LastError(TypedDict):
@@ -36,6 +36,22 @@ class Speaker(TypedDict):
     since_ms: int | None
 
 
+class RowAgent(TypedDict):
+    """A participant and its agent."""
+
+    participant: str
+    name: str
+    agent: str
+
+
+class RowLimit(TypedDict):
+    """A limit of a session: `rounds`, `turns`, `items`, `tokens`, `cost_micros` or `seconds`."""
+
+    unit: Unit
+    used: float
+    limit: float
+
+
 class CollabRow(TypedDict):
     """One session. Times are in milliseconds since the epoch, costs in millionths of a US dollar."""
 
@@ -45,12 +61,18 @@ class CollabRow(TypedDict):
     title: str
     mode: str
     status: str
+    #: Status as people see it: one of `ShownStatus`.
+    shown: str
     reason: str | None
     detail: str | None
     #: One of `ATTENTIONS`; None: nothing. See `attention.py`.
     attention: str | None
-    #: The attention in words.
+    #: The attention in words, and what happens next without a person.
     attention_text: str | None
+    attention_next: str | None
+    #: Since when, and until when or when it is tried again.
+    attention_since_ms: int | None
+    attention_due_ms: int | None
     turns: int
     #: Maximum number of turns by the stop conditions; None: no such limit, or a far one.
     max_turns: int | None
@@ -60,6 +82,19 @@ class CollabRow(TypedDict):
     cost_micros: int
     speakers: list[Speaker]
     participants: int
+    tenant: str | None
+    #: User whose memory it uses.
+    user: str | None
+    tags: list[str]
+    agents: list[RowAgent]
+    #: Its limits, without safety caps.
+    limits: list[RowLimit]
+    #: The limit that is reached first at the rate so far; None: it has none.
+    first_limit: RowLimit | None
+    #: Estimated end of an active session; None: unknown.
+    ends_about_ms: int | None
+    #: Why it failed, or the newest failure of one that has not ended.
+    error: LastError | None
     opened_ms: int
     updated_ms: int
     ended_ms: int | None
@@ -78,8 +113,12 @@ class CollabFacts:
     mode: str
     #: Display name by participant id.
     names: Mapping[str, str]
-    max_turns: int | None = None
     thread: str | None = None
+    tenant: str | None = None
+    user: str | None = None
+    tags: tuple[str, ...] = ()
+    agents: tuple[RowAgent, ...] = ()
+    stop: StopCondition | None = None
 
     @classmethod
     def read(cls, session_id: str, collab: str, spec: str, *, edition: int = 0) -> CollabFacts:
@@ -94,15 +133,14 @@ class CollabFacts:
         Raises:
             CorruptSession: A stored record is invalid.
         """
-        stored = read_stored(SessionSpec, spec, session_id=session_id, part="spec")
-        facts = cls._of_collab(session_id, collab)
-        return replace(facts, edition=edition, max_turns=_max_turns(stored), thread=stored.thread_id)
+        _ = read_stored(SessionSpec, spec, session_id=session_id, part="spec")
+        return replace(cls.read_archived(session_id, collab, spec), edition=edition)
 
     @classmethod
     def read_archived(cls, session_id: str, collab: str, spec: str) -> CollabFacts:
-        """Return the facts of a session that has ended, without its limit of turns.
+        """Return the facts of a session that has ended.
 
-        Only the thread is read from the spec: a page of archived sessions has a hundred of them.
+        Only a part of the spec is read: a page of archived sessions has a hundred of them.
 
         Args:
             session_id: The session.
@@ -112,17 +150,32 @@ class CollabFacts:
         Raises:
             CorruptSession: A stored record is invalid.
         """
-        thread = read_object(spec, session_id=session_id, part="spec").get("thread_id")
-        return replace(cls._of_collab(session_id, collab), thread=thread if isinstance(thread, str) else None)
-
-    @classmethod
-    def _of_collab(cls, session_id: str, collab: str) -> CollabFacts:
         data = read_object(collab, session_id=session_id, part="collab")
+        options = read_object(spec, session_id=session_id, part="spec")
+        with converting_to_corrupt(session_id, "spec"):
+            stop = STOP_CONDITION.validate_python(options["stop"]) if "stop" in options else None
         names = {}
         for participant in _objects(data.get("participants")):
             name = str(participant.get("participant_id"))
             names[name] = str(participant.get("display_name") or name)
-        return cls(0, str(data.get("title") or ""), str(data.get("mode") or ""), names)
+        bindings = _object(options.get("agents"))
+        tags = _object(data.get("meta")).get("tags")
+        return cls(
+            0,
+            str(data.get("title") or ""),
+            str(data.get("mode") or ""),
+            names,
+            thread=_text(options.get("thread_id")),
+            tenant=_text(options.get("tenant")),
+            user=_text(_object(options.get("memory")).get("user_id")),
+            tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
+            agents=tuple(
+                RowAgent(participant=who, name=names.get(who, who), agent=agent)
+                for who, binding in bindings.items()
+                if (agent := _text(_object(binding).get("agent")))
+            ),
+            stop=stop,
+        )
 
 
 def build_row(
@@ -133,7 +186,7 @@ def build_row(
     last_error: LastError | None = None,
     archived: bool = False,
 ) -> CollabRow:
-    """Return the row of a session, without its attention: see `attention_of`.
+    """Return the row of a session, without its attention: see `with_condition`.
 
     Args:
         state: The state of the session.
@@ -143,24 +196,39 @@ def build_row(
         archived: Whether it is read from the archive.
     """
     usage = state.usage
+    shown = shown_status(state.status.value, state.reason)
+    limits = limits_of_session(state, facts.stop, facts.mode)
+    first = first_limit(limits)
     return CollabRow(
         id=state.session_id,
         thread=facts.thread,
         title=facts.title,
         mode=facts.mode,
         status=state.status.value,
+        shown=shown.value,
         reason=state.reason,
         detail=state.detail,
         attention=None,
         attention_text=None,
+        attention_next=None,
+        attention_since_ms=None,
+        attention_due_ms=None,
         turns=state.closed,
-        max_turns=facts.max_turns,
+        max_turns=next((int(use.limit) for use in limits if use.unit == "turns"), None),
         rounds=state.rounds,
         messages=state.messages,
         tokens=usage.tokens,
         cost_micros=usage.cost_micros,
         speakers=[] if state.is_final else _speakers(state, facts),
         participants=len(facts.names),
+        tenant=facts.tenant,
+        user=facts.user,
+        tags=list(facts.tags),
+        agents=list(facts.agents),
+        limits=[*map(_row_limit, limits)],
+        first_limit=None if first is None else _row_limit(first),
+        ends_about_ms=_ends_about_ms(state, limits) if shown is ShownStatus.ACTIVE else None,
+        error=_error(state, shown, last_error),
         opened_ms=state.opened_ms,
         updated_ms=state.updated_ms,
         ended_ms=state.ended_ms,
@@ -187,9 +255,33 @@ def _since_ms(turn: TurnRecord) -> int | None:
     return turn.parking.parked_ms if turn.parking is not None else turn.began_ms or turn.queued_ms
 
 
-def _max_turns(spec: SessionSpec) -> int | None:
-    limit = spec.stop.turns_left(Totals())
-    return None if limit is None or limit >= _FAR_LIMIT else limit
+def _row_limit(use: LimitUse) -> RowLimit:
+    return RowLimit(unit=use.unit, used=use.used, limit=use.limit)
+
+
+def _ends_about_ms(state: SessionState, limits: Sequence[LimitUse]) -> int | None:
+    """Return the estimated end; None: unknown, as long as a turn waits for an answer."""
+    if any(turn.parking is not None for turn in state.open_turns()):
+        return None
+    return estimated_end_ms(limits, started_ms=state.started_ms, now_ms=state.now_ms)
+
+
+def _error(state: SessionState, shown: ShownStatus, last: LastError | None) -> LastError | None:
+    if shown in UNFINISHED:
+        return last
+    if shown is not ShownStatus.FAILED:
+        return None
+    if last is not None and state.reason == "failed":
+        return last
+    return LastError(at_ms=state.ended_ms or 0, turn=None, participant=None, text=state.detail or "failed")
+
+
+def _object(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _objects(value: object) -> Iterable[Mapping[str, object]]:

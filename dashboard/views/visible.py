@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from html import escape
 
 from pydantic import JsonValue
 
@@ -49,6 +50,12 @@ def make_visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _INVISIBLE.sub(_picture, text.replace("\r\n", "\n"))
+
+
+def escape_visible(value: object) -> str:
+    """Return a value as HTML text in which every character is visible, for templates."""
+    text = value.decode() if isinstance(value, bytes) else str(value)
+    return escape(make_visible(text))
 
 
 def _picture(match: re.Match[str]) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 REVIEW_TASK = "symposia.review"
 REVIEW_ITEM_TASK = "symposia.review.item"
+DELIVER = "symposia.deliver"
 
 
 log = logging.getLogger(__name__)

@@ -189,6 +189,15 @@ TTL_MS = 3_600_000
 _MAX_TIME_MS = 2**53
 
 
+#: Field of `QUEUE_PROGRESS` with the time at which workers last took a newer message than before.
+MOVED_FIELD: Final = "moved_ms"
+
+
+def read_moved_ms(text: str | None) -> int:
+    """Return the time in the field `MOVED_FIELD`; 0: there is none."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else 0
+
+
 class QueueProgress:
     """Sending time of the newest message taken from the queue. The client must decode responses."""
 
@@ -233,6 +242,14 @@ class QueueProgress:
             self._newest_ms = newest_ms
             self._taken_ms.clear()
         return newest_ms
+
+    def moved_ms(self) -> int:
+        """Return when workers last took a newer message than before; 0: unknown.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        return read_moved_ms(cast("str | None", self._client.hget(QUEUE_PROGRESS, MOVED_FIELD)))
 
     def probe(self, *, grace_ms: int) -> int:
         """Request permission to send a message again as a probe.

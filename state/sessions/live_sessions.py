@@ -123,12 +123,21 @@ class LiveSessions:
         return counts
 
 
-def stuck_reason(state: SessionState, *, after_ms: int) -> StuckReason | None:
-    """Return why an active session has made no progress for `after_ms`; None: it makes progress, or waits for a person."""
+def stuck_reason(state: SessionState, *, after_ms: int, queue_moved_ms: int = 0) -> StuckReason | None:
+    """Return why an active session has made no progress for `after_ms`; None: it makes progress, or waits for a person.
+
+    A place in a queue that moves is progress.
+
+    Args:
+        state: The session; `now_ms` is the time of the judgement.
+        after_ms: Milliseconds without a sign of life.
+        queue_moved_ms: When workers last took a message from the queue; 0: unknown, or it does not count.
+    """
     if state.status is not CollabStatus.ACTIVE or state.now_ms - state.updated_ms < after_ms:
         return None
     queued_s = queued_for_s(state)
-    if queued_s is not None and queued_s * 1000 >= after_ms:
+    moves = state.now_ms - queue_moved_ms < after_ms and not state.awaited_agents
+    if queued_s is not None and queued_s * 1000 >= after_ms and not moves:
         return StuckReason.QUEUED
     if any(turn.short is not None for turn in state.open_turns()):
         return StuckReason.BUDGET

@@ -229,13 +229,22 @@ def _read_ended(runtime: Runtime, session_id: str) -> tuple[SessionFacts, Sessio
 def _report_to_monitors(runtime: Runtime, state: SessionState, look_ms: int) -> None:
     """Report a session without progress, until after its next check, and the status of a suspended one."""
     until_ms = look_ms + runtime.limits.grace_ms
-    if reason := stuck_reason(state, after_ms=runtime.limits.stuck_after_ms):
+    if reason := _stuck_reason(runtime, state):
         stuck = StuckSessions(runtime.store.client)
         stuck.add(state.session_id, reason, now_ms=state.now_ms, until_ms=until_ms)
     if state.status is CollabStatus.SUSPENDED:
         # The process that suspended it may have died before it changed the index.
         mode = runtime.sessions.facts.get_for_state(state.session_id, state).collab.mode
         runtime.index.live.set_suspended(state.session_id, mode, suspended=True)
+
+
+def _stuck_reason(runtime: Runtime, state: SessionState) -> StuckReason | None:
+    after_ms = runtime.limits.stuck_after_ms
+    reason = stuck_reason(state, after_ms=after_ms)
+    if reason is not StuckReason.QUEUED:
+        return reason
+    # Read only now: few sessions wait for so long.
+    return stuck_reason(state, after_ms=after_ms, queue_moved_ms=runtime.stores.queue_progress.moved_ms())
 
 
 def _report_unreadable(runtime: Runtime, session_id: str) -> None:

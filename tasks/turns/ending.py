@@ -162,7 +162,7 @@ def fail_turn(
         if answer.state is not None:
             redispatch_waiting(runtime.graph, turn.facts, answer.state)
         then = f"attempt {failures} of {policy.attempts}, retried in {delay_ms / 1000:g} s"
-        return summarize_return(answer.word, line, then)
+        return replace(summarize_return(answer.word, line, then), raised=error)
     return replace(apply_failure_policy(runtime, turn, line, notes), raised=error)
 
 

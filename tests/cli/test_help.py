@@ -25,6 +25,7 @@ def test_command_list_is_complete():
         *(
             "suspend",
             "resume",
+            "retry",
             "stop",
             "cancel",
             "add",

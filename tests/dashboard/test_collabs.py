@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -40,14 +41,14 @@ def test_sessions_are_listed_filtered_and_sorted(flower: FlowerServer, client: C
     until(lambda: len(listed(flower, "status=active")) == 3 and listed(flower, "status=suspended"))
     (row,) = flower.json("/api/collabs?q=song")["collabs"]
     assert (row["id"], row["mode"], row["status"]) == (song.id, "round_robin", "active")
-    assert (row["attention"], row["attention_text"]) == ("no_worker", "no worker is running")
+    assert (row["attention"], row["attention_text"]) == ("worker", "the next step waits for a worker")
     assert listed(flower, "sort=title&order=asc") == ["A song", "Line a", "Line b", "Line c"]
     assert listed(flower, "sort=opened") == ["A song", "Line c", "Line b", "Line a"]
     assert listed(flower, "mode=round_robin") == ["A song"]
     assert listed(flower, f"q={jobs[2].id[:8]}") == ["Line c"]
-    assert listed(flower, "status=no_worker&q=LINE&sort=title&order=asc") == ["Line a", "Line c"]
+    assert listed(flower, "status=worker&q=LINE&sort=title&order=asc") == ["Line a", "Line c"]
     counts = flower.json("/api/collabs?q=song")["counts"]
-    assert (counts["active"], counts["suspended"], counts["no_worker"]) == (3, 1, 3)
+    assert (counts["active"], counts["suspended"], counts["worker"]) == (3, 1, 3)
 
 
 def test_pages_are_consecutive(dashboard):
@@ -74,15 +75,16 @@ def test_a_hostile_title_stays_text(dashboard):
     # Characters that change how text looks are escaped in the JSON itself.
     assert "\x1b" not in answer.text
     assert "\u202e" not in answer.text
-    assert "alert(1)" not in dashboard.flower.get("/collabs?q=%3Cscript%3Ealert(1)").text
+    assert "<script>alert" not in dashboard.flower.get("/collabs?q=%3Cscript%3Ealert(1)").text
 
 
-def test_a_question_to_a_person_is_shown_as_parked(dashboard):
+def test_a_question_to_a_person_is_shown(dashboard):
     submit_two(dashboard.client, "It asks", agent="human")
     until(lambda: listed(dashboard.flower, "status=parked&q=asks") == ["It asks"], what="it is parked")
     (row,) = dashboard.flower.json("/api/collabs?q=asks")["collabs"]
-    assert row["attention_text"] == "waits for an answer to ann"
+    assert row["attention_text"] == "ann must answer"
     assert [it["state"] for it in row["speakers"]] == ["parked"]
+    assert listed(dashboard.flower, "status=person&q=asks") == ["It asks"]
 
 
 @pytest.mark.long
@@ -123,10 +125,13 @@ def test_archived_sessions_are_paged_and_listed_once(dashboard):
 
 
 @pytest.mark.long
-def test_queued_session_is_stuck_if_no_worker_takes_it(flower: FlowerServer, client: Client):
+def test_queued_session_is_stuck_if_no_worker_takes_it(
+    start_flower: Callable[..., FlowerServer], client: Client
+):
     from symposia.state.presence import WorkerPresence
     from symposia.state.redis.connect import connect
 
+    flower = start_flower(environment={"SYMPOSIA_STUCK_AFTER_S": "2"})
     submit_two(client, "Nobody takes it")
     with connect(client.redis_url) as redis:
         presence = WorkerPresence(redis)

@@ -6,6 +6,7 @@ import asyncio
 from urllib.parse import urlencode
 
 import pytest
+from celery.events.state import Task
 
 from live import mood, until
 from scaling import patient
@@ -16,6 +17,7 @@ from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
 from symposia.dashboard.flower_pages.queues import AmqpQueues, QueueLength, SummedLanes
 from symposia.dashboard.flower_pages.task_list import describe_task
+from symposia.dashboard.flower_pages.task_page import in_order
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.tasks.runtime.lanes import lane_queues
@@ -94,6 +96,8 @@ def test_task_list_shows_sessions_and_results(start_flower, client, worker):
     stored = flower.json("/api/tasks?state=AWAITING_HUMAN")
     assert [it["state"] for it in stored.values()] == ["AWAITING_HUMAN"]
     assert "parked: waiting for cyd" in flower.get(f"/task/{waiting['uuid']}").text
+    assert {it["name"] for it in rows(flower, job.id)} == {"symposia.turn"}
+    assert {it["name"] for it in rows(flower, "name:symposia.advance")} == {"symposia.advance"}
 
     job.reply("cyd", "Here I am.")
     job.result(timeout=patient(40))
@@ -133,6 +137,63 @@ def test_broker_page_shows_waiting_and_taken_messages(start_flower, client, tmp_
     gate.touch()
     for job in jobs:
         job.result(timeout=patient(40))
+
+
+def consumers(flower: FlowerServer) -> int:
+    queues = flower.json("/api/queues/length")["active_queues"]
+    return next(it["consumers"] for it in queues if it["name"] == "symposia")
+
+
+def test_broker_page_counts_the_workers_that_run(start_flower, request):
+    flower = start_flower(environment=OPEN_API)
+    assert consumers(flower) == 0
+    worker = request.getfixturevalue("worker")
+    until(lambda: consumers(flower) == 1, what="a worker that started after Flower is counted")
+    worker.kill()
+    until(lambda: consumers(flower) == 0, what="a worker that has ended is not counted")
+
+
+#: Actions of Flower's page of a worker: status, and words of the answer.
+ACTIONS = {
+    "worker/pool/grow/{worker}?n=1": (403, "has a fixed size: restart the worker with another --concurrency"),
+    "worker/pool/shrink/{worker}?n=1": (
+        403,
+        "has a fixed size: restart the worker with another --concurrency",
+    ),
+    "worker/pool/autoscale/{worker}?min=1&max=3": (403, "needs a worker of the pool prefork"),
+    "worker/pool/restart/{worker}": (403, "restart the worker (SIGHUP)"),
+    "task/rate-limit/symposia.turn?workername={worker}&ratelimit=9/s": (200, "rate limit set"),
+    "task/timeout/symposia.turn?workername={worker}&hard=9&soft=8": (403, "set the deadline of turns"),
+    "worker/queue/add-consumer/{worker}?queue=more": (200, "add consumer more"),
+    "worker/queue/cancel-consumer/{worker}?queue=more": (200, "no longer consuming from more"),
+    "worker/shutdown/{worker}": (200, "Shutting down"),
+}
+
+
+def test_actions_on_a_worker_are_done_or_refused_with_a_reason(start_flower, worker):
+    flower = start_flower(environment=OPEN_API)
+    until(lambda: flower.get("/worker/w1@live").status == 200, what="Flower has inspected the worker")
+    for path, (status, words) in ACTIONS.items():
+        answer = flower.post(f"/api/{path.format(worker='w1@live')}")
+        assert (answer.status, words in answer.text) == (status, True), answer
+    worker.process.wait(patient(30))
+    assert "Traceback" not in worker.log()
+
+
+@pytest.mark.parametrize(("sent", "received", "shown"), [(5.0, 4.0, 4.0), (3.0, 4.0, 3.0), (None, 4.0, None)])
+def test_a_task_is_sent_before_it_is_received(sent, received, shown):
+    task = in_order(Task(uuid="t", sent=sent, received=received))
+    assert (task.sent, task.received) == (shown, received)
+    assert not shown or task._fields.index("sent") < task._fields.index("received")
+
+
+@pytest.mark.parametrize("session", ["", "?session=77777777-7777-4777-8777-777777777777"])
+def test_unknown_task_has_a_page_that_says_what_to_do(flower, session):
+    answer = flower.get(f"/task/77777777-7777-4777-8777-777777777777{session}")
+    assert answer.status == 302
+    answer = flower.get(answer.headers["location"])
+    assert (answer.status, "Open the task from the page of its session" in answer.text) == (404, True)
+    assert flower.get("/task/no-task").status == 404
 
 
 def test_configured_columns_are_kept(start_flower):

@@ -19,7 +19,7 @@ from symposia.dashboard.live import hub as hub_module
 from symposia.dashboard.live.hub import Hub
 from symposia.dashboard.live.positions import BEGINNING, read_positions
 from symposia.dashboard.live.session_list import SessionList
-from symposia.dashboard.views.attention import AttentionLimits
+from symposia.jobs.conditions import AttentionLimits
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import aconnect, connect
 from symposia.state.redis.formats import FORMATS
@@ -54,7 +54,7 @@ def statuses(sessions: SessionList) -> dict[str, str]:
 async def hub_of(url: str) -> AsyncIterator[tuple[Hub, SessionList]]:
     """A hub that runs while the context lasts."""
     redis, sessions = aconnect(url), SessionList()
-    hub = Hub(redis, sessions, limits=AttentionLimits(60_000, 60_000), retention_ms=60_000)
+    hub = Hub(redis, sessions, limits=AttentionLimits(60_000), retention_ms=60_000)
     try:
         await hub.start()
         yield hub, sessions

@@ -23,7 +23,7 @@ def test_session_appears_and_leaves_a_filter(dashboard):
         job = submit_two(dashboard.client, "It appears", agent="human")
         seen = stream.until(lambda it: it.kind == "collab")
         assert (seen.data["id"], seen.data["title"]) == (job.id, "It appears")
-        counts = stream.until(lambda it: it.kind == "counts" and it.data["parked"])
+        counts = stream.until(lambda it: it.kind == "counts" and it.data["person"])
         assert counts.data["active"]
         job.cancel()
         gone = stream.until(lambda it: it.kind == "gone" and it.data["id"] == job.id)
@@ -81,7 +81,7 @@ def test_browser_has_three_streams_and_then_polls(dashboard):
 
 def test_removed_session_leaves_pages_that_poll(dashboard):
     job = submit_two(dashboard.client, "Removed", agent="human")
-    until(lambda: dashboard.flower.json("/api/collabs?q=removed&status=parked")["collabs"])
+    until(lambda: dashboard.flower.json("/api/collabs?q=removed&status=person")["collabs"])
     position = dashboard.flower.json("/api/collabs")["position"]
     with connect(dashboard.client.redis_url) as redis:
         redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))

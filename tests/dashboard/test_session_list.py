@@ -10,7 +10,14 @@ from symposia.dashboard.live.session_list import OVERLAP_MS, Changes, Cursor, Se
 
 def row(name: str, position: str, *, ended_ms: int | None = None) -> Any:
     status = "active" if ended_ms is None else "completed"
-    return {"id": name, "status": status, "attention": None, "position": position, "ended_ms": ended_ms}
+    return {
+        "id": name,
+        "status": status,
+        "shown": status,
+        "attention": None,
+        "position": position,
+        "ended_ms": ended_ms,
+    }
 
 
 def ids(changes: Changes) -> list[str]:

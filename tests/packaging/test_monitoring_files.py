@@ -89,6 +89,8 @@ def exported(metric: Metric) -> dict[str, set[str]]:
 
 
 SAMPLES = {name: labels for metric in METRICS for name, labels in exported(metric).items()}
+#: Prometheus adds it to every scrape.
+SAMPLES["up"] = {"job", "instance"}
 
 
 def test_the_rules_have_the_format_of_prometheus():

@@ -28,6 +28,11 @@ from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import Decision
+from opentelemetry.semconv.attributes.exception_attributes import (
+    EXCEPTION_MESSAGE,
+    EXCEPTION_STACKTRACE,
+    EXCEPTION_TYPE,
+)
 from opentelemetry.trace import (
     INVALID_SPAN,
     Link,
@@ -43,13 +48,25 @@ from opentelemetry.trace import (
 )
 
 from ...config.standard_variables import METRIC_EXPORTERS, SPAN_EXPORTERS, TelemetrySettings
+from ...models.metrics import reason_class
 from ...models.protocol.collab import CollabStatus
 from ...models.text.ids import attempt_span_id, session_span_id, trace_id
 from ...models.text.redact import excerpt
 from ...models.turns.turn import Usage
 from ...state.sessions.records import SessionState
-from ...tasks.ports import AttemptEnd, AttemptStart
+from ...tasks.ports import OTHER_ERROR, AttemptEnd, AttemptError, AttemptStart
 from ...tasks.views.session_views import SessionFacts
+from .turn_spans import (
+    AGENT_NAME,
+    ERROR_TYPE,
+    INVOKE_WORKFLOW,
+    OPERATION,
+    WORKFLOW_NAME,
+    TurnTracers,
+    WithoutTools,
+    enter_turn,
+    session_attributes,
+)
 
 #: Maximum characters of an attribute's text, unless a variable sets another limit.
 MAX_ATTRIBUTE_CHARS = 4_096
@@ -92,7 +109,8 @@ def build_provider(settings: TelemetrySettings, ids: DerivedIds) -> TracerProvid
         id_generator=ids, resource=_resource(settings), span_limits=_span_limits(), shutdown_on_exit=False
     )
     for exporter in exporters:
-        provider.add_span_processor(BatchSpanProcessor(exporter))
+        shown = exporter if settings.captures_content else WithoutTools(exporter)
+        provider.add_span_processor(BatchSpanProcessor(shown))
     return provider
 
 
@@ -142,8 +160,8 @@ MAX_CHARS = 200
 _ERRORS = frozenset({"failed", "skipped"})
 #: Reason of a session that was cancelled on request, which is no error.
 _ON_REQUEST = "cancelled"
-#: Cause of a link to the span in which the session was submitted.
-_SUBMISSION = "submission"
+#: Causes of links: to the span in which the session was submitted, and from a turn to its sub-session.
+_SUBMISSION, _SUBSESSION = "submission", "subsession"
 
 Attributes = Mapping[str, str | int | float]
 
@@ -198,18 +216,23 @@ class SessionTracing:
             labels = {"symposia.mode": start.mode, "symposia.outcome": end.outcome}
             self._turn_seconds.record(time.monotonic() - since, labels)
 
-        with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+        with (
+            use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False),
+            enter_turn(start.session_id, excerpt(start.agent, MAX_CHARS)),
+        ):
             try:
                 yield record_end
             except BaseException as error:
-                span.set_status(StatusCode.ERROR, type(error).__name__)  # its text may hold a secret
+                _record_error(
+                    span, type(error).__name__, AttemptError("", type(error).__qualname__)
+                )  # secrets
                 raise
 
     def _start_attempt(self, start: AttemptStart) -> Span:
         session_id = start.session_id
-        attributes: dict[str, str | int] = {
-            "symposia.session.id": session_id,
-            "symposia.mode": start.mode,
+        attributes: dict[str, str | int | float] = {
+            **_sampled_attributes(session_id, start.mode),
+            AGENT_NAME: excerpt(start.agent, MAX_CHARS),
             "symposia.turn": start.turn,
             "symposia.participant": excerpt(start.participant, MAX_CHARS),
             "symposia.agent": excerpt(start.agent, MAX_CHARS),
@@ -242,6 +265,8 @@ class SessionTracing:
             "symposia.turns": state.closed,
             "symposia.messages": state.messages,
             **_usage_attributes(usage),
+            OPERATION: INVOKE_WORKFLOW,
+            WORKFLOW_NAME: mode,
         }
         with self._ids.use(trace_id(session_id), session_span_id(session_id)):
             span = self._tracer.start_span(
@@ -252,9 +277,12 @@ class SessionTracing:
                 start_time=_nanoseconds(state.started_ms),
             )
         span.set_attributes(attributes)
+        if facts.spec.parent is not None:
+            span.set_attribute("symposia.parent.session.id", facts.spec.parent.session_id)
         if state.status is CollabStatus.CANCELLED and state.reason != _ON_REQUEST:
             text = ": ".join(filter(None, [state.reason, state.detail]))
             span.set_status(StatusCode.ERROR, excerpt(text, MAX_CHARS))
+            span.set_attribute(ERROR_TYPE, reason_class(state.reason or ""))
         span.end(_nanoseconds(state.ended_ms or state.now_ms))
         self._ended_sessions.add(1, {"symposia.mode": mode, "symposia.status": state.status.value})
 
@@ -267,7 +295,7 @@ class SessionTracing:
         from pydantic_ai.models.instrumented import InstrumentationSettings
 
         return InstrumentationSettings(
-            tracer_provider=self._provider,
+            tracer_provider=TurnTracers(self._provider),
             meter_provider=self._meters,
             include_content=self._captures_content,
             include_binary_content=False,
@@ -305,7 +333,7 @@ def _session_name(mode: str) -> str:
 
 
 def _sampled_attributes(session_id: str, mode: str) -> Attributes:
-    return {"symposia.session.id": session_id, "symposia.mode": mode}
+    return {"symposia.session.id": session_id, "symposia.mode": mode, **session_attributes(session_id)}
 
 
 def _links(start: AttemptStart) -> list[Link]:
@@ -333,8 +361,24 @@ def _record_end(span: Span, end: AttemptEnd) -> None:
     span.set_attribute("symposia.outcome", end.outcome)
     if end.usage is not None:
         span.set_attributes(_usage_attributes(end.usage))
+    if end.child is not None:
+        child = SpanContext(int(trace_id(end.child), 16), int(session_span_id(end.child), 16), is_remote=True)
+        span.add_link(child, {"symposia.cause": _SUBSESSION})
+        span.set_attribute("symposia.child.session.id", end.child)  # some collectors show no links
     if end.outcome in _ERRORS:
-        span.set_status(StatusCode.ERROR, excerpt(end.error, MAX_CHARS))
+        error = end.error or AttemptError("")
+        _record_error(span, excerpt(error.text, MAX_CHARS), error)
+
+
+def _record_error(span: Span, status: str, error: AttemptError) -> None:
+    """Record an error as the status, the class and the event that OpenTelemetry defines for exceptions."""
+    span.set_status(StatusCode.ERROR, status)
+    span.set_attribute(ERROR_TYPE, error.kind)
+    if error.kind != OTHER_ERROR:
+        # The end of a traceback has the line that raised.
+        texts = {EXCEPTION_MESSAGE: error.text, EXCEPTION_STACKTRACE: error.stack[-MAX_ATTRIBUTE_CHARS:]}
+        event = {EXCEPTION_TYPE: error.kind, **{name: text for name, text in texts.items() if text}}
+        span.add_event("exception", event)
 
 
 def _usage_attributes(usage: Usage) -> Attributes:

@@ -1,8 +1,8 @@
-"""Markdown of messages as a tree of a few kinds of elements, from which the page creates DOM nodes.
+"""Markdown of messages as HTML of a few kinds of elements.
 
-A tree and not HTML: the page creates each element from a fixed list of names, so no text of a participant can
-become markup. HTML in a message is text. Links lead to http, https and mailto only; images are links, so that
-nothing is loaded from elsewhere.
+The HTML is made from a tree, each of whose elements is one of a fixed list, and every text in it is escaped: so no text
+of a participant can become markup. HTML in a message is text. Links lead to http, https and mailto only; images are
+links, so that nothing is loaded from elsewhere.
 
 A node is a text, or an object with `tag`, `children`, and for some elements `href`, `start` or `align`.
 
@@ -13,8 +13,10 @@ limits here is not parsed, or its result is dropped: the page shows it as plain 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from html import escape
+from typing import NamedTuple, cast
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
@@ -24,6 +26,7 @@ from markdown_it.tree import SyntaxTreeNode
 from pydantic import JsonValue
 
 from ..visible import make_visible
+from .bounded_cache import BoundedCache
 
 #: Kind of a node of markdown-it -> tag. Kinds that are not here are text.
 TAGS = {
@@ -64,6 +67,9 @@ _CELLS = "symposia_cells"
 
 _LINK = re.compile(r"(https?://[^/?#\s]|mailto:[^\s])", re.IGNORECASE)
 _ALIGNED = re.compile(r"text-align:(left|center|right)")
+#: Elements without an end, and Bootstrap's classes of alignments.
+_VOID = frozenset({"br", "hr"})
+_ALIGNED_CLASSES = {"left": "start", "center": "center", "right": "end"}
 
 Node = JsonValue
 
@@ -175,3 +181,64 @@ def _attributes(node: SyntaxTreeNode) -> dict[str, JsonValue]:
             return {"align": aligned[1]} if aligned else {}
         case _:
             return {}
+
+
+#: Maximum characters of a message that a page renders. The cost of hostile Markdown grows faster than its length.
+MAX_RENDERED = 8_000
+#: Maximum bytes of rendered messages that a process remembers, and what an entry takes besides its texts.
+_MAX_REMEMBERED, _ENTRY_BYTES = 16_000_000, 400
+
+
+class Rendered(NamedTuple):
+    """A message as HTML, in which every text of it is text."""
+
+    html: str
+    #: Whether the page offers the whole text.
+    is_cut: bool
+
+
+def render_markdown(content: str) -> Rendered:
+    """Return a message as HTML. Invisible characters are longer when they are visible, so the text is cut again."""
+    visible = make_visible(content[:MAX_RENDERED])
+    text = visible[:MAX_RENDERED]
+    nodes_html = _rendered.get(text, lambda: _html_or_plain(text))
+    return Rendered(nodes_html[0], nodes_html[1] or max(len(content), len(visible)) > MAX_RENDERED)
+
+
+def _html_or_plain(text: str) -> tuple[str, bool]:
+    nodes = parse_markdown(text)
+    return (f"<pre>{escape(text)}</pre>", True) if nodes is None else (to_html(nodes), False)
+
+
+def to_html(nodes: Sequence[Node]) -> str:
+    """Return nodes as HTML: known elements, and escaped texts."""
+    return "".join(map(_node_html, nodes))
+
+
+def _node_html(node: Node) -> str:
+    if not isinstance(node, dict):
+        return escape(str(node))
+    tag = str(node["tag"])
+    attributes = "".join(f' {name}="{escape(str(value))}"' for name, value in _html_attributes(node))
+    if tag in _VOID:
+        return f"<{tag}{attributes}>"
+    return f"<{tag}{attributes}>{to_html(cast('list[Node]', node['children']))}</{tag}>"
+
+
+def _html_attributes(node: Mapping[str, Node]) -> Iterator[tuple[str, object]]:
+    if "href" in node:
+        yield from (("href", node["href"]), ("rel", "noopener noreferrer nofollow"), ("target", "_blank"))
+    if "start" in node:
+        yield "start", node["start"]
+    if "align" in node:
+        yield "class", f"text-{_ALIGNED_CLASSES[str(node['align'])]}"
+    if node["tag"] == "pre":
+        yield "tabindex", 0
+
+
+def _size(text: str, rendered: tuple[str, bool]) -> int:
+    return _ENTRY_BYTES + 2 * (len(text) + len(rendered[0]))
+
+
+#: HTML of texts: readers of one session get the same messages.
+_rendered: BoundedCache[str, tuple[str, bool]] = BoundedCache(_MAX_REMEMBERED, _size)

@@ -5,12 +5,13 @@ A live and an archived session have the same shape.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from pydantic import JsonValue
 
+from ....jobs.conditions import NO_CONDITION, Condition
 from ....models.alignment.ledger import Ledger
 from ....models.modes.decisions import DecisionLog
 from ....models.protocol.collab import CollabStatus
@@ -22,6 +23,7 @@ from ....state.sessions.live_sessions import queued_for_s
 from ....state.sessions.records import SessionState
 from ....state.sessions.turn_records import TurnRecord
 from ....tasks.views.session_views import SessionFacts
+from ..attention import condition_json
 from ..questions import build_question
 from ..visible import make_fields_visible
 from .usage import SessionTotals
@@ -30,6 +32,7 @@ Json = dict[str, JsonValue]
 
 #: Status of an open turn -> word for people.
 _TURN_WORDS = {"planned": "queued", "speaking": "speaking", "parked": "waiting for an answer", "held": "held"}
+_LOST = "worker lost"
 #: Of several open turns of a participant, the state of the first of these is shown.
 _ORDER = ("speaking", "parked", "held", "planned")
 
@@ -51,10 +54,29 @@ class SessionParts:
     decisions: DecisionLog | None = None
     children: tuple[RegisteredChild, ...] = ()
 
+    @property
+    def has_memory(self) -> bool:
+        """Return whether its user has a dialog memory."""
+        memory = self.facts.spec.memory
+        return memory is not None and memory.user_id is not None and memory.room_id is not None
 
-def session_json(parts: SessionParts) -> Json:
-    """Return a session for its page, without its messages and events."""
+    @property
+    def followed_from_ms(self) -> int:
+        """Return the time from which a page follows the session, so that it gets the output of turns that run."""
+        running = [record.began_ms for record in self.state.open_turns() if record.status == "speaking"]
+        return min([self.state.now_ms, *(began_ms for began_ms in running if began_ms is not None)])
+
+
+def session_json(parts: SessionParts, condition: Condition = NO_CONDITION) -> Json:
+    """Return a session for its page, without its messages and events.
+
+    Args:
+        parts: What the page is made of.
+        condition: What the session does, or why it does not move.
+    """
     facts, state = parts.facts, parts.state
+    if state.is_final:
+        condition = NO_CONDITION  # it is judged a second later
     data: Json = {
         "id": facts.session_id,
         "is_live": parts.is_live,
@@ -68,7 +90,6 @@ def session_json(parts: SessionParts) -> Json:
         "detail": state.detail,
         "stop_requested": state.stop_requested and not state.is_final,
         "now_ms": state.now_ms,
-        "live_from": f"{_live_from_ms(state)}-0",
         "opened_ms": state.opened_ms,
         "started_ms": state.started_ms,
         "updated_ms": state.updated_ms,
@@ -81,18 +102,22 @@ def session_json(parts: SessionParts) -> Json:
         "priority": facts.spec.priority.value,
         "parent": None if facts.spec.parent is None else facts.spec.parent.model_dump(mode="json"),
         "descendants": [child._asdict() for child in parts.children],
-        "has_memory": facts.spec.memory is not None and facts.spec.memory.user_id is not None,
+        "has_memory": parts.has_memory,
         "usage": state.usage.to_json_data(),
         "budget": budget_json(facts, state),
-        "participants": list(_participants(parts)),
+        "participants": list(_participants(parts, condition.lost_turns)),
         "usage_is_complete": parts.totals.is_complete,
-        "open_turns": [_open_turn(record, parts.leases_ms) for record in state.open_turns()],
+        "open_turns": [
+            {**_open_turn(record, parts.leases_ms), **_lost_state(record, condition.lost_turns)}
+            for record in state.open_turns()
+        ],
         "board": [item_json(entry) for entry in parts.board],
         "decisions": None if parts.decisions is None else decisions_json(parts.decisions),
         "ledger": ledger_json(parts.ledger) if facts.spec.protocol else None,
         "actions": list(possible_actions(state, is_live=parts.is_live, asks=bool(parts.questions))),
         "exports": list(export_formats(facts)),
     }
+    data |= condition_json(condition)
     # Names and choices of a question are sent back in its answer, so the page makes them visible.
     questions: list[JsonValue] = [cast("Json", build_question(question)) for question in parts.questions]
     return {**make_fields_visible(data), "questions": questions}
@@ -120,13 +145,12 @@ def possible_actions(state: SessionState, *, is_live: bool, asks: bool) -> tuple
     return (paused, *stop, "cancel", "post", *(("reply",) if asks else ()))
 
 
-def _live_from_ms(state: SessionState) -> int:
-    """Return the time from which a page follows the session, so that it gets the output of turns that run."""
-    running = [record.began_ms for record in state.open_turns() if record.status == "speaking"]
-    return min([state.now_ms, *(began_ms for began_ms in running if began_ms is not None)])
+def _lost_state(record: TurnRecord, lost_turns: Sequence[int]) -> Json:
+    """Return the state of a turn whose worker was lost; empty: it was not."""
+    return {"state": _LOST} if record.number in lost_turns else {}
 
 
-def _participants(parts: SessionParts) -> list[JsonValue]:
+def _participants(parts: SessionParts, lost_turns: Sequence[int]) -> list[JsonValue]:
     """Return the roster, then participants who were removed but have spoken."""
     facts, totals = parts.facts, parts.totals.participants
     shown: list[JsonValue] = []
@@ -140,7 +164,7 @@ def _participants(parts: SessionParts) -> list[JsonValue]:
                 "kind": participant.kind.value,
                 "agent": binding.agent if binding else None,
                 "is_orchestrator": name == facts.spec.orchestrator,
-                "state": _state_of(name, parts.state),
+                "state": _state_of(name, parts.state, lost_turns),
                 **_totals(parts, name),
             }
         )
@@ -168,10 +192,12 @@ def _totals(parts: SessionParts, name: str) -> Json:
     return {"turns": totals.turns, "failed": totals.failed, "usage": totals.usage.to_json_data()}
 
 
-def _state_of(name: str, state: SessionState) -> str:
+def _state_of(name: str, state: SessionState, lost_turns: Sequence[int]) -> str:
     """Return what a participant does now, in words."""
     if state.is_final:
         return "ended"
+    if any(record.participant == name and record.number in lost_turns for record in state.open_turns()):
+        return _LOST
     words_by_status = {
         record.status: _turn_words(record) for record in state.open_turns() if record.participant == name
     }

@@ -143,6 +143,8 @@ def _whose(payload: Mapping[str, JsonValue]) -> Patch:
 class TimelineBuilder:
     """Timeline under construction from changes, in any order."""
 
+    #: Maximum number of spans, and of marks: the newest changes are kept.
+    max_spans: int = 100_000
     #: Spans by their keys.
     spans: dict[str, Patch] = field(default_factory=dict)
     #: Begins and ends of waits, by turn.
@@ -153,9 +155,14 @@ class TimelineBuilder:
         """Add a change. The same one again changes nothing."""
         if change.span is not None:
             self.spans.setdefault(str(change.span["key"]), {}).update(change.span)
+            if len(self.spans) > self.max_spans:
+                dropped = self.spans.pop(next(iter(self.spans)))
+                self.waits.pop(_number(dropped, "turn"), None)
         if change.mark is not None:
             key = (change.at_ms, str(change.mark["kind"]), str(change.mark["turn"]))
             self.marks[key] = change.mark
+            if len(self.marks) > self.max_spans:
+                del self.marks[next(iter(self.marks))]
         if change.wait is not None:
             begins = "from_ms" in change.wait
             self.waits.setdefault(_number(change.wait, "turn"), set()).add((change.at_ms, begins))

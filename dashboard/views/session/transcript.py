@@ -1,43 +1,110 @@
-"""Messages, live output and events as the session page shows them. Pure.
+"""Parts of a transcript that a page asks for: the turns around one, or those with a text; and the events. Pure, but for reads.
 
-Every text is visible and bounded; a longer message is shown cut, and whole as plain text on request.
-
-A reader that follows a session gets changes: each has one of `message`, `delta`, or `event` with `change` (of the
-timeline).
+Every text is visible and bounded.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
 
 from pydantic import JsonValue
 
+from ....jobs.collab import CollabJob
 from ....models.attachments import Attachment
-from ....models.errors import CorruptSession
-from ....models.protocol.base import Event
 from ....models.protocol.dialog import Message
 from ....models.protocol.events import MapEvent
-from ....models.text.redact import json_text, without_password
-from ....models.turns.streaming import Delta
-from ....state.redis.readers import read_stored
+from ....models.text.redact import without_password
 from ..visible import make_fields_visible, make_visible
-from .bounded_cache import BoundedCache
-from .markdown import Node, parse_markdown
-from .pages import EventEntry, EventPage, MessagePage
+from .markdown import render_markdown
+from .pages import MAX_ENTRIES, EventEntry, EventPage, MessagePage, read_events, read_messages
 from .timeline import build_timeline, entry_ms, read_change
+from .turn_entries import TurnEntry, build_entries
 
 Json = dict[str, JsonValue]
 
-#: Maximum characters of a message that a page renders. The cost of hostile Markdown grows faster than its length.
-MAX_RENDERED = 8_000
+#: Messages before and after a turn that is shown.
+BEFORE, AFTER = 20, 80
+#: Maximum number of entries with a text that was searched, and of messages in which it is searched.
+MAX_HITS, MAX_SEARCHED = 100, 20_000
+#: Milliseconds after a message in which the events of its turn are read.
+_AFTER_MS = 1_000
 #: Maximum characters of an event's data.
 MAX_DATA = 4_000
-#: Maximum bytes of rendered messages that a process remembers, and what an entry and a node take besides their texts.
-_MAX_REMEMBERED, _ENTRY_BYTES, _NODE_BYTES = 16_000_000, 400, 500
 #: Fields of events that grant something, or would if their session still ran.
 _TOKENS = frozenset({"token_id", "refused_token_id", "reply_token", "token"})
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A part of a transcript that does not change."""
+
+    entries: tuple[TurnEntry, ...]
+    #: Whether there may be turns before and after them.
+    has_earlier: bool = False
+    has_later: bool = False
+    #: Number of messages in which a text was searched; 0: no text was searched.
+    searched: int = 0
+
+
+def read_around(job: CollabJob, turn: int) -> Transcript:
+    """Return the turns around one; without that turn, the nearest earlier ones. It blocks.
+
+    Args:
+        job: The session.
+        turn: The number of the turn.
+    """
+    later: list[tuple[str, Message]] = []
+    earlier: list[tuple[str, Message]] = []
+    has_later = has_earlier = False
+    for entry in _newest_first(job):
+        number = entry[1].turn_number
+        if number is not None and number >= turn and not earlier:
+            later.append(entry)
+            continue
+        earlier.append(entry)
+        if len(earlier) > BEFORE:
+            has_earlier = True
+            break
+    # The newest first: those next to the turn are at the end.
+    has_later, later = len(later) > AFTER, later[-AFTER:]
+    shown = [*reversed(earlier[:BEFORE]), *reversed(later)]
+    return Transcript(tuple(_entries(job, shown)), has_earlier, has_later)
+
+
+def _entries(job: CollabJob, messages: list[tuple[str, Message]]) -> list[TurnEntry]:
+    """Return the entries of messages, with the attempts around the last of them."""
+    if not messages:
+        return []
+    end = f"{entry_ms(messages[-1][0]) + _AFTER_MS}-0"
+    events = read_events(job, before=f"{end}_{end}", count=MAX_ENTRIES)
+    timeline = build_timeline(read_change(entry.entry_id, entry.event) for entry in events.entries)
+    return build_entries(messages, cast("Any", timeline["spans"]), opened_ms=0)
+
+
+def search(job: CollabJob, text: str) -> Transcript:
+    """Return the newest messages that contain a text, whatever its case. It blocks."""
+    wanted, searched, hits = text.casefold(), 0, []
+    for entry_id, message in _newest_first(job):
+        searched += 1
+        if wanted in message.content.casefold():
+            hits.append((entry_id, message))
+            if len(hits) == MAX_HITS:
+                break
+    entries = tuple(build_entries(hits[::-1], (), opened_ms=0))
+    return Transcript(entries, has_earlier=len(hits) == MAX_HITS, searched=searched)
+
+
+def _newest_first(job: CollabJob) -> Iterator[tuple[str, Message]]:
+    """Yield messages page by page, at most `MAX_SEARCHED`."""
+    before: str | None = None
+    for _ in range(MAX_SEARCHED // MAX_ENTRIES):
+        page = read_messages(job, before=before, count=MAX_ENTRIES)
+        yield from page.messages
+        if (before := page.before) is None:
+            return
 
 
 def message_json(entry_id: str, message: Message) -> Json:
@@ -47,7 +114,7 @@ def message_json(entry_id: str, message: Message) -> Json:
         entry_id: Id of its stream entry, which is also a cursor.
         message: The message.
     """
-    nodes, is_cut = _render(message.content)
+    rendered = render_markdown(message.content)
     return {
         "id": entry_id,
         "at_ms": entry_ms(entry_id),
@@ -56,9 +123,9 @@ def message_json(entry_id: str, message: Message) -> Json:
         "is_history": message.former_speaker is not None,
         "role": message.role.value,
         "characters": len(message.content),
-        "is_cut": is_cut,
+        "is_cut": rendered.is_cut,
         "cut_line": message.cut_line,
-        "nodes": nodes,
+        "html": rendered.html,
         "attachments": [_attachment_json(attachment) for attachment in message.attachments],
     }
 
@@ -76,44 +143,15 @@ def messages_json(page: MessagePage) -> Json:
     return {"messages": shown, "before": page.before}
 
 
-def _render(content: str) -> tuple[list[Node], bool]:
-    """Return the nodes of a message, and whether the page offers its whole text.
-
-    Invisible characters are longer when they are visible, so the text is cut again.
-    """
-    visible = make_visible(content[:MAX_RENDERED])
-    text = visible[:MAX_RENDERED]
-    nodes = _rendered.get(text, lambda: parse_markdown(text))
-    if nodes is None:
-        return [{"tag": "pre", "children": [text]}], True
-    return nodes, max(len(content), len(visible)) > MAX_RENDERED
-
-
-def _size(text: str, nodes: list[Node] | None) -> int:
-    return _ENTRY_BYTES + 2 * len(text) + sum(map(_node_size, nodes or ()))
-
-
-def _node_size(node: Node) -> int:
-    children = node["children"] if isinstance(node, dict) else None
-    return _NODE_BYTES + sum(map(_node_size, children)) if isinstance(children, list) else _NODE_BYTES
-
-
-#: Nodes of texts: readers of one session get the same messages.
-_rendered: BoundedCache[str, list[Node] | None] = BoundedCache(_MAX_REMEMBERED, _size)
-
-
-def delta_json(delta: Delta) -> Json:
-    """Return a piece of live output.
-
-    `offset` and `length` count the characters as the agent wrote them; `text` may be longer, as it is visible.
-    """
+def timeline_json(page: EventPage) -> Json:
+    """Return the timeline of a page of events, with the cursor to older ones."""
+    changes = [read_change(entry.entry_id, entry.event) for entry in page.entries]
+    times = [change.at_ms for change in changes]
     return {
-        "turn": delta.turn_number,
-        "attempt": delta.attempt,
-        "participant": make_visible(delta.participant_id),
-        "offset": delta.offset,
-        "length": len(delta.text),
-        "text": make_visible(delta.text),
+        **make_fields_visible(build_timeline(changes)),
+        "from_ms": min(times, default=None),
+        "until_ms": max(times, default=None),
+        "before": page.before,
     }
 
 
@@ -134,24 +172,6 @@ def event_json(entry: EventEntry) -> Json:
 def events_json(page: EventPage) -> Json:
     """Return a page of events, newest first, with the cursor to older events."""
     return {"events": [event_json(entry) for entry in page.entries], "before": page.before}
-
-
-def timeline_json(page: EventPage) -> Json:
-    """Return the timeline of a page of events, with the cursor to older ones."""
-    changes = [read_change(entry.entry_id, entry.event) for entry in page.entries]
-    times = [change.at_ms for change in changes]
-    return {
-        **make_fields_visible(build_timeline(changes)),
-        "from_ms": min(times, default=None),
-        "until_ms": max(times, default=None),
-        "before": page.before,
-    }
-
-
-def change_json(entry: EventEntry) -> Json:
-    """Return an event and what it changes in the timeline, for readers that follow a session."""
-    change = make_fields_visible(read_change(entry.entry_id, entry.event).to_json())
-    return {"event": event_json(entry), "change": change}
 
 
 def without_tokens(data: Mapping[str, JsonValue]) -> Json:
@@ -175,54 +195,3 @@ def _text(data: Mapping[str, JsonValue], name: str) -> str | None:
 def _number(data: Mapping[str, JsonValue], name: str) -> int | None:
     value = data.get(name)
     return value if isinstance(value, int) else None
-
-
-#: Maximum bytes of changes that a process remembers: all readers of a session get the same ones.
-_MAX_CHANGE_BYTES = 16_000_000
-#: Bytes of a change besides its texts.
-_CHANGE_BYTES = 500
-
-_ChangeKey: TypeAlias = tuple[str, str, str, str]
-
-
-def stream_change(session_id: str, part: str, position: str, text: str) -> str | None:
-    """Return a change as JSON text; None: the entry is not valid, and is left out.
-
-    Args:
-        session_id: The session.
-        part: `dialog`, `deltas`, `events` or `journal`.
-        position: Id of the stream entry.
-        text: The record as JSON.
-    """
-    return _changes.get(
-        (session_id, part, position, text), lambda: _make_change(session_id, part, position, text)
-    )
-
-
-def _change_size(key: _ChangeKey, change: str | None) -> int:
-    return _CHANGE_BYTES + 2 * (len(key[3]) + len(change or ""))
-
-
-_changes: BoundedCache[_ChangeKey, str | None] = BoundedCache(_MAX_CHANGE_BYTES, _change_size)
-
-
-def _make_change(session_id: str, part: str, position: str, text: str) -> str | None:
-    try:
-        return json_text(_change(session_id, part, position, text))
-    except CorruptSession:
-        return None
-
-
-def _change(session_id: str, part: str, position: str, text: str) -> Json:
-    match part:
-        case "dialog":
-            message = read_stored(Message, text, session_id=session_id, part=part)
-            return {"message": message_json(position, message)}
-        case "deltas":
-            return {"delta": delta_json(read_stored(Delta, text, session_id=session_id, part=part))}
-        case "events":
-            event = read_stored(MapEvent, text, session_id=session_id, part=part)
-            return change_json(EventEntry(position, "events", event))
-        case _:
-            note = read_stored(Event, text, session_id=session_id, part=part)
-            return change_json(EventEntry(position, "journal", note))

@@ -58,6 +58,13 @@ def find_session(runtime: Runtime, name: str) -> SessionAgent:
     return agent
 
 
+def next_child(turn: Turn) -> ParentRef:
+    """Return the place of the sub-session that this attempt of a turn opens; it has the id `child_id`."""
+    before = turn.waiting
+    call = len(before.answers) + before.passed_on if before else 0
+    return ParentRef.below(turn.session_id, turn.facts.spec.parent, turn=turn.grant.number, call=call)
+
+
 def plan_child(
     runtime: Runtime, turn: Turn, context: TurnContext, agent: SessionAgent, question: Question
 ) -> ChildSession:
@@ -66,9 +73,7 @@ def plan_child(
     Raises:
         AgentFailed: It would be nested too deep, or no budget is left for it; not retryable.
     """
-    before = turn.waiting
-    call = len(before.answers) + before.passed_on if before else 0
-    ref = ParentRef.below(turn.session_id, turn.facts.spec.parent, turn=turn.grant.number, call=call)
+    ref = next_child(turn)
     if ref.depth > runtime.limits.max_depth:
         rule = f"at most {runtime.limits.max_depth} sessions may be above it (SYMPOSIA_MAX_SUBSESSION_DEPTH)"
         raise AgentFailed(f"sub-session not opened: {rule}", retryable=False)
@@ -78,7 +83,7 @@ def plan_child(
     spent = turn.own_usage
     return ChildSession(
         session_id=ref.child_id,
-        call=call,
+        call=ref.call,
         document=document,
         tokens=None if limits.tokens is None else _left(reserved.tokens - spent.tokens, "tokens"),
         cost_micros=None if limits.cost_micros is None else _left(reserved.cost - spent.cost_micros, "cost"),

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from symposia.cli.common.arguments import age_ms, moment_ms, relative_age, shortest_ids
+from symposia.cli.common.arguments import age_ms, relative_age, shortest_ids
 from symposia.cli.sessions.rows import SessionListRow, session_table
 from symposia.models.errors import InvalidInput
 from symposia.models.protocol.collab import Collab, CollabStatus, Participant
@@ -24,30 +24,6 @@ def test_ages_have_a_unit(text, ms):
 def test_other_ages_are_refused(text):
     with pytest.raises(InvalidInput, match="--since: must be a positive number with a unit"):
         age_ms(text, option="--since")
-
-
-@pytest.mark.parametrize(
-    ("text", "ms"),
-    [
-        ("2026-01-31", 1_769_817_600_000),
-        ("2026-01-31T14:00", 1_769_868_000_000),
-        ("2026-01-31 14:00:00+01:00", 1_769_864_400_000),
-        ("2026-01-31T14:00:00Z", 1_769_868_000_000),
-    ],
-)
-def test_times_are_utc_by_default(text, ms):
-    assert moment_ms(text, option="--since") == ms
-
-
-def test_age_is_a_time_in_the_past():
-    now = moment_ms("1s", option="--since") + 1_000
-    assert 172_800_000 - 5_000 <= now - moment_ms("2d", option="--since") <= 172_800_000 + 5_000
-
-
-@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "2026-01-31T25:00"])
-def test_other_times_are_refused(text):
-    with pytest.raises(InvalidInput, match="--until: must be a date"):
-        moment_ms(text, option="--until")
 
 
 @pytest.mark.parametrize(

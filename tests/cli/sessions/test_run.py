@@ -74,7 +74,7 @@ def test_failed_run_exits_with_1_and_its_reason(terminal: Terminal, pair_file):
     )
     assert said.code == 1
     assert f"{mood(1)}; will retry" in said.out
-    assert f"cancelled: failed (ann: {mood(2)})" in said.out
+    assert f"failed (ann: {mood(2)})" in said.out
     assert "Traceback" not in said.err
 
 
@@ -117,7 +117,7 @@ def test_run_of_skipped_turns_exits_with_1(busy: Terminal, pair_file, tmp_path):
         "run", "-", stdin=f"{skipping}\nparameters: {{fails: 9}}\npolicy: {{attempts: 1, then: skip}}\n"
     )
     assert said.code == 1
-    assert "cancelled: all_turns_failed (2 of 2 turns failed or were skipped" in " ".join(said.out.split())
+    assert "failed: all_turns_failed (2 of 2 turns failed or were skipped" in " ".join(said.out.split())
 
 
 @pytest.mark.long

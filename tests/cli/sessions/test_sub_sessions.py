@@ -21,6 +21,7 @@ def row(name, parent=None):
 
 class _Usage:
     tokens = 0
+    cost_micros = 0
 
 
 class _State:

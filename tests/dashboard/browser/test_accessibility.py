@@ -43,7 +43,7 @@ STATES: dict[str, dict[str, Any]] = {
         "protocol": "alignment",
     },
 }
-STATUSES = {"parked": "active", "suspended": "suspended", "failed": "cancelled"}
+STATUSES = {"parked": "needs answer", "suspended": "suspended", "failed": "failed"}
 #: Sessions that wait for a gate: one more than the worker runs side by side.
 BUSY = 9
 
@@ -120,7 +120,7 @@ def findings(open_tab):
 
 
 def show_events(page: Page) -> None:
-    page.locator("#events-details summary").click()
+    page.get_by_role("link", name="Show the newest").click()
     expect(page.locator("#events tr").first).to_be_visible()
 
 
@@ -129,7 +129,7 @@ def test_session_page_is_accessible(sessions, findings, state):
     def prepare(page: Page) -> None:
         expect(page.locator("#status")).to_have_text(STATUSES.get(state, "completed"))
         if state == "archived":
-            expect(page.locator("#live-status")).to_contain_text("Archived")
+            expect(page.locator("#health")).to_contain_text("Ended")
         show_events(page)
 
     assert findings(f"/collabs/{sessions[state].id}", prepare) == {}
@@ -137,7 +137,10 @@ def test_session_page_is_accessible(sessions, findings, state):
 
 @pytest.mark.parametrize(
     ("state", "shown"),
-    [("active", "ann (speaking)"), ("stuck", re.compile("queued|without a worker|planning the next turn"))],
+    [
+        ("active", "ann speaks"),
+        ("stuck", re.compile("queued|waits for a free process|planning the next turn")),
+    ],
 )
 def test_page_of_a_running_session_is_accessible(busy, findings, state, shown):
     def prepare(page: Page) -> None:
@@ -152,7 +155,9 @@ def test_list_of_all_states_is_accessible(sessions, busy, findings):
         for job in [*sessions.values(), *busy.values()]:
             expect(page.locator(f"#row-{job.id}")).to_be_visible()
         stuck = page.locator(f"#row-{busy['stuck'].id}")
-        expect(stuck).to_contain_text("queued, but no worker has taken it")
+        expect(stuck).to_contain_text("no worker takes anything from the queue")
+        page.locator("#pick-all").check()
+        expect(page.get_by_role("region", name="Selected sessions")).to_be_visible()
 
     assert findings("/collabs", prepare) == {}
 

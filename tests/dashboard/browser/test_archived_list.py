@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import zipfile
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 from live import result_of
 from sessions.submitted import submit_two
@@ -63,45 +65,45 @@ def archived(services) -> CollabJob:
 @pytest.fixture
 def session_list(archived, open_tab) -> Page:
     """The list, filtered by the title of the archived sessions."""
-    page = open_tab("/collabs").page
-    with page.expect_response(re.compile("/api/collabs/archived[?].*q=")):
-        page.get_by_label("Search").fill(TITLE)
-    expect(rows(page).nth(PAGE - 1)).to_be_visible()
-    return page
+    return open_tab(f"/collabs?q={quote(TITLE)}&per_page={PAGE}").page
 
 
 def rows(page: Page) -> Locator:
-    return page.locator("#archived tr.collab-row")
+    return page.locator("#rows tr")
 
 
 def titles(page: Page) -> list[str]:
     return rows(page).locator(".collab-title").all_inner_texts()
 
 
-def test_archived_sessions_are_listed_paged_and_opened(gated_sessions, archived, session_list):
-    page, more = session_list, session_list.get_by_role("button", name="Show more")
-    expect(rows(page)).to_have_count(PAGE)
-    expect(page.locator("#archived")).to_contain_text("Archived, by the time of opening")
+def test_archived_sessions_are_counted_paged_and_opened(gated_sessions, archived, session_list):
+    page = session_list
     old = [f"{TITLE} old {number}" for number in reversed(range(OLD))]
     assert titles(page) == [TITLE, *old][:PAGE]
-    more.dblclick()
-    expect(rows(page)).to_have_count(OLD + 1)
-    expect(rows(page).nth(PAGE).get_by_role("link")).to_be_focused()
-    assert titles(page) == [TITLE, *old]
-    expect(more).to_be_hidden()
-    expect(page.locator(".archived-title")).to_have_count(1)
+    expect(page.locator("#pager")).to_contain_text(f"of {OLD + 1}")
+    expect(page.locator("#covers")).to_contain_text("live and archived")
+    for name, count in {
+        "all": OLD + 1,
+        "completed": OLD // 2 + 1,
+        "cancelled": OLD // 2,
+        "failed": 0,
+    }.items():
+        expect(page.locator("#tabs").get_by_role("link", name=f"{count} {name}", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Next →").click()
+    expect(rows(page)).to_have_count(OLD + 1 - PAGE)
+    assert titles(page) == [TITLE, *old][PAGE:]
+    page.go_back()
 
     gated_sessions.title = f"{TITLE}, again"
     running = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
-    expect(page.locator("#rows tr")).to_have_count(1)
-    expect(page.locator(f"#row-{running.id}")).to_contain_text("ann (speaking)")
-    expect(rows(page)).to_have_count(OLD + 1)
+    expect(rows(page).first).to_have_id(f"row-{running.id}")
+    expect(rows(page).first.locator(".c-now")).to_have_text("ann")
+    expect(rows(page)).to_have_count(PAGE)
+    expect(page.locator("#pager")).to_contain_text(f"of {OLD + 2}")
     gated_sessions.open_gate()
 
-    opened = page.locator(f"#row-{archived.id}")
-    expect(opened).to_contain_text("archived")
-    opened.get_by_role("link").click()
-    expect(page.locator("#live-status")).to_contain_text("Archived")
+    page.locator(f"#row-{archived.id}").get_by_role("link", name=TITLE).click()
+    expect(page.locator("#health")).to_contain_text("Ended")
     expect(page.locator("#messages .message-text")).to_have_text(
         ["ann speaks in turn 1", "bob speaks in turn 2"]
     )
@@ -109,33 +111,32 @@ def test_archived_sessions_are_listed_paged_and_opened(gated_sessions, archived,
 
 
 def test_archived_sessions_are_filtered(session_list):
-    page = session_list
-    page.locator("select[name=status]").select_option("completed")
-    expect(rows(page)).to_have_count(OLD // 2 + 1)
-    page.locator("select[name=mode]").select_option("pair")
-    expect(rows(page)).to_have_count(OLD // 2)
+    page, pager = session_list, session_list.locator("#pager")
+    page.locator("#tabs").get_by_role("link", name="completed").click()
+    expect(pager).to_contain_text(re.compile(f"of {OLD // 2 + 1}|of {OLD // 2 + 2}"))
+    page.get_by_text("More filters").click()
+    page.get_by_label("Mode").select_option("pair")
+    expect(pager).to_contain_text(f"of {OLD // 2}")
     page.get_by_label("Search").fill(f"{TITLE} old 7")
+    page.get_by_label("Search").press("Enter")
     expect(rows(page)).to_have_count(1)
+    page.go_back()
+    expect(pager).to_contain_text(f"of {OLD // 2}")
     page.get_by_label("Search").fill(f"{TITLE} none")
-    expect(page.get_by_text("No sessions.")).to_be_visible()
-    expect(page.get_by_role("button", name="Show more")).to_be_hidden()
-    expect(page.locator("#archived tr")).to_have_count(0)
+    page.get_by_role("button", name="Apply").click()
+    empty = page.get_by_role("region", name="No session")
+    expect(empty).to_contain_text("No session matches")
+    expect(empty).to_contain_text("status completed")
+    empty.get_by_role("link", name="Remove all filters").click()
+    expect(page).to_have_url(re.compile("/collabs$"))
 
 
-def test_failure_of_the_archive_is_shown_until_it_works(archived, open_tab):
-    tab = open_tab("/schedules")
-    page = tab.page
-
-    def fail(route: Route) -> None:
-        route.fulfill(status=503, json={"error": "the archive does not answer"})
-
-    address = re.compile("/api/collabs/archived")
-    page.route(address, fail)
-    page.goto("/collabs")
-    problem = page.get_by_text("the archive does not answer")
-    expect(problem).to_be_visible()
-    page.unroute(address, fail)
-    page.get_by_role("button", name="Show more").click()
-    expect(rows(page).nth(PAGE - 1)).to_be_visible()
-    expect(problem).to_be_hidden()
-    tab.errors[:] = [it for it in tab.errors if "503" not in it]
+def test_selection_of_all_that_match_is_exported(session_list, tmp_path):
+    page = session_list
+    page.goto(f"/collabs?q={quote(TITLE)} old 12")
+    rows(page).first.get_by_role("checkbox").check()
+    page.get_by_role("link", name="Select all 11 that match").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    download.value.save_as(tmp_path / "sessions.zip")
+    assert len(zipfile.ZipFile(tmp_path / "sessions.zip").namelist()) == 11

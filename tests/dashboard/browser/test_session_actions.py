@@ -58,14 +58,14 @@ def test_double_click_sends_one_request(gated_sessions, open_tab):
 def test_session_is_stopped_after_its_turn(gated_sessions, open_tab):
     job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(4))
     page = open_tab(f"/collabs/{job.id}").page
-    expect(page.locator("#now")).to_contain_text("ann (speaking)")
+    expect(page.locator("#session-notice")).to_contain_text("ann speaks")
     page.get_by_role("button", name="Stop after this turn").click()
     expect(page.locator("#action-status")).to_have_text("stop: done")
-    expect(page.locator("#reason")).to_have_text("stops after the turns in flight")
+    expect(page.locator("#summary")).to_contain_text("stops after the turns in flight")
     gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
-    expect(page.locator("#messages .message-text")).to_have_text(["ann speaks in turn 1"])
-    expect(page.locator("#actions button")).to_have_count(0)
+    expect(page.locator("#turns .said")).to_have_text(["ann speaks in turn 1"])
+    expect(page.locator("#summary button")).to_have_count(0)
 
 
 def test_session_is_exported(gated_sessions, open_tab):
@@ -93,8 +93,8 @@ def test_system_message_is_posted(gated_sessions, open_tab):
     page.get_by_role("button", name="Post").click()
     expect(page.get_by_label("Message to the session")).to_have_value("")
     gated_sessions.open_gate()
-    posted = page.locator("#messages > li", has_text="Be brief.")
-    expect(posted.locator(".message-name")).to_have_text("system")
+    posted = page.locator("#turns > .turn", has_text="Be brief.")
+    expect(posted.locator("header b")).to_have_text("system")
 
 
 def test_message_that_was_changed_after_a_lost_answer_is_posted(gated_sessions, open_tab):
@@ -125,8 +125,8 @@ def test_message_that_was_changed_after_a_lost_answer_is_posted(gated_sessions, 
     expect(message).to_have_value("")
     gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
-    posted = page.locator("#messages > li", has_text=re.compile("(First|Second|Third)[.]"))
-    expect(posted.locator(".message-text")).to_have_text(["First.", "Second.", "Third."])
+    posted = page.locator("#turns > .turn", has_text=re.compile("(First|Second|Third)[.]"))
+    expect(posted.locator(".said")).to_have_text(["First.", "Second.", "Third."])
     assert all("503" in it for it in tab.errors)
     tab.errors.clear()
 
@@ -139,12 +139,13 @@ def test_one_of_two_questions_is_answered_by_a_choice(gated_sessions, open_tab):
     forms = page.locator("#questions form")
     expect(forms).to_have_count(2)
     choice = forms.filter(has_text="May I delete it?")
-    choice.get_by_label("May I delete it?").select_option("no")
+    expect(choice.get_by_label("yes")).not_to_be_checked()
+    choice.get_by_label("no").check()
     choice.get_by_role("button", name="Answer").click()
     expect(forms).to_have_count(1)
-    expect(page.locator("#messages")).to_contain_text("ben said no")
+    expect(page.locator("#turns")).to_contain_text("ben said no")
     forms.locator("textarea").fill("Nothing to add.")
     forms.get_by_role("button", name="Answer").click()
-    expect(page.locator("#messages")).to_contain_text("Nothing to add.")
+    expect(page.locator("#turns")).to_contain_text("Nothing to add.")
     expect(page.locator("#status")).to_have_text("completed")
-    expect(page.locator("#questions-card")).to_be_hidden()
+    expect(page.locator("#questions")).to_be_hidden()

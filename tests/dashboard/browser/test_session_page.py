@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import Route, expect
 
 from live import result_of
 from symposia.models.attachments import Attachment
@@ -14,21 +14,10 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 
-def wait_for_changes(text: Locator, count: int) -> None:
-    """Wait until an element has changed several times."""
-    for _ in range(count):
-        expect(text).not_to_have_text(text.inner_text())
-
-
 def test_links_keep_the_focus_while_a_turn_runs(gated_sessions, open_tab):
     job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab(f"/collabs/{job.id}").page
-    link = page.get_by_role("link", name="Celery task of turn 1, attempt 1", exact=True).last
-    took = page.locator("#turns tr").first.locator("td").nth(4)
-    link.focus()
-    wait_for_changes(took, 3)
-    expect(link).to_be_focused()
-
+    expect(page.locator("#turn-1")).to_contain_text("speaking")
     export = page.get_by_role("link", name="Export json")
     export.focus()
     for change, status in ((job.suspend, "suspended"), (job.resume, "active")):
@@ -37,56 +26,11 @@ def test_links_keep_the_focus_while_a_turn_runs(gated_sessions, open_tab):
     expect(export).to_be_focused()
     gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
-    expect(page.locator("#turns tr")).to_have_count(2)
-    expect(page.locator("#turns")).to_contain_text("message")
+    expect(page.locator("#turns > .turn")).to_have_count(2)
     expect(export).to_be_focused()
 
 
-def test_page_loads_after_failures_of_each_request(gated_sessions, open_tab):
-    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
-    tab = open_tab("/inbox")
-    page = tab.page
-    failed: list[str] = []
-
-    def fail_once(route: Route) -> None:
-        url = route.request.url.partition("?")[0]
-        if url in failed:
-            route.continue_()
-            return
-        failed.append(url)
-        route.fulfill(status=503, json={"error": "no connection"})
-
-    for part in ("", "/messages", "/timeline"):
-        page.route(re.compile(f"/api/collabs/{job.id}{part}([?].*)?$"), fail_once)
-    page.goto(f"/collabs/{job.id}")
-    expect(page.locator("#live-status")).to_have_text("Live")
-    expect(page.locator("#now")).to_contain_text("ann")
-    gated_sessions.open_gate()
-    expect(page.locator("#status")).to_have_text("completed")
-    assert len(failed) == 3
-    assert all("503" in it for it in tab.errors)
-    tab.errors.clear()
-
-
-def test_page_works_without_the_dialog_memory(gated_sessions, open_tab):
-    job = gated_sessions.submit(
-        "round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2), user_id=7, room_id="room"
-    )
-    tab = open_tab("/inbox")
-    page = tab.page
-    page.route("**/memory", lambda route: route.fulfill(status=503, json={"error": "no connection"}))
-    page.goto(f"/collabs/{job.id}")
-    expect(page.locator("#live-status")).to_have_text("Live")
-    expect(page.locator("#memory-note")).to_have_text("Not up to date: no connection")
-    page.unroute("**/memory")
-    gated_sessions.open_gate()
-    expect(page.locator("#messages > li")).to_have_count(2)
-    expect(page.locator("#memory-note")).to_have_text("Private values are masked.")
-    assert all("503" in it for it in tab.errors)
-    tab.errors.clear()
-
-
-def test_polling_page_shows_the_archived_session(services, gated_sessions, open_tab):
+def test_polling_page_shows_the_end_of_a_session_that_is_archived(services, gated_sessions, open_tab):
     job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     tab = open_tab("/inbox")
     page = tab.page
@@ -99,18 +43,40 @@ def test_polling_page_shows_the_archived_session(services, gated_sessions, open_
         else:
             route.continue_()
 
-    page.route(f"**/api/collabs/{job.id}/changes*", poll)
+    page.route(re.compile(f"/api/collabs/{job.id}/changes|/api/health"), poll)
     page.goto(f"/collabs/{job.id}")
-    expect(page.locator("#live-status")).to_have_text("Live, once a second")
+    expect(page.locator("[data-view]")).to_have_attribute("data-source", "polling")
     is_down = True
-    expect(page.locator("#live-status")).to_contain_text("Connection lost")
+    expect(page.locator("#health")).to_contain_text("since")
+    expect(page.locator("#dashboard")).to_have_class(re.compile("stale"))
     gated_sessions.open_gate()
     result_of(job, timeout_s=60)
     services.expire(job)
     is_down = False
-    expect(page.locator("#live-status")).to_contain_text("Archived")
     expect(page.locator("#status")).to_have_text("completed")
+    expect(page.locator("#turns .said")).to_have_count(2)
     tab.errors.clear()
+
+
+def test_transcript_is_searched_and_turns_are_reached(gated_sessions, open_tab):
+    gated_sessions.open_gate()
+    job = gated_sessions.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(130))
+    result_of(job, timeout_s=60)
+    page = open_tab(f"/collabs/{job.id}").page
+    expect(page.locator("#turns > .turn")).to_have_count(100)
+    page.get_by_role("link", name="First turn").click()
+    expect(page.locator("#turns > .turn").first).to_have_id("turn-1")
+    page.get_by_label("Turn", exact=True).fill("7")
+    page.get_by_role("button", name="Go").click()
+    expect(page).to_have_url(re.compile(r"\?turn=7$"))
+    expect(page.locator("#turn-7")).to_contain_text("speaks in turn 7")
+    page.get_by_label("Turn", exact=True).fill("")
+    page.get_by_label("Search in the transcript").fill("in turn 129")
+    page.get_by_role("button", name="Go").click()
+    expect(page.locator("#turns > .turn")).to_have_count(1)
+    expect(page.locator("#earlier")).to_contain_text("1 entry contains")
+    page.go_back()
+    expect(page.locator("#turn-7")).to_be_visible()
 
 
 def test_files_of_messages_are_downloaded(gated_sessions, open_tab):

@@ -46,28 +46,28 @@ def row(page: Page, gated_sessions):
 @pytest.mark.parametrize("mode", MODES)
 def test_session_appears_moves_and_is_archived(services, gated_sessions, open_tab, mode):
     session_list = open_tab("/collabs").page
-    expect(session_list.locator("#live-status")).to_have_text(re.compile("live", re.IGNORECASE))
+    expect(session_list.locator("#health")).to_contain_text("Live")
     job = gated_sessions.submit(mode, **MODES[mode])
     expect(row(session_list, gated_sessions)).to_be_visible()
     expect(row(session_list, gated_sessions)).to_contain_text(SPEAKERS.get(mode, "ann"))
 
     row(session_list, gated_sessions).get_by_role("link", name=gated_sessions.title).click()
     page = session_list
-    expect(page.locator("#now")).to_contain_text(SPEAKERS.get(mode, "ann"))
-    expect(page.locator("#open-turns")).to_contain_text("s")
+    expect(page.locator("#people")).to_contain_text("speaking")
+    expect(page.locator("#open")).to_contain_text(SPEAKERS.get(mode, "ann"))
     gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
-    expect(page.locator("#messages li").last).to_be_visible()
+    expect(page.locator("#turns .said").last).to_be_visible()
     turns = result_of(job, timeout_s=60).turns
-    expect(page.locator("#messages")).to_contain_text(f"{SPEAKERS.get(mode, 'ann')} speaks in turn")
-    assert page.locator("#messages > li").count() >= turns
+    expect(page.locator("#turns")).to_contain_text(f"{SPEAKERS.get(mode, 'ann')} speaks in turn")
+    assert page.locator("#turns > .turn").count() >= turns
 
     page.goto("/collabs")
     expect(row(page, gated_sessions)).to_contain_text("completed")
     services.expire(job)
     page.goto(f"/collabs/{job.id}")
-    expect(page.locator("#live-status")).to_contain_text("Archived")
-    expect(page.locator("#messages")).to_contain_text(f"{SPEAKERS.get(mode, 'ann')} speaks in turn")
+    expect(page.locator("#health")).to_contain_text("Ended")
+    expect(page.locator("#turns")).to_contain_text(f"{SPEAKERS.get(mode, 'ann')} speaks in turn")
 
 
 def test_text_of_a_model_is_shown_while_it_is_produced(services, gated_sessions, open_tab):
@@ -83,20 +83,20 @@ def test_text_of_a_model_is_shown_while_it_is_produced(services, gated_sessions,
     )
     page = open_tab(f"/collabs/{job.id}").page
     try:
-        expect(page.locator("#live-status")).to_have_text(re.compile("live", re.IGNORECASE))
+        expect(page.locator("#health")).to_contain_text("Live")
         gated_sessions.open_gate()
-        expect(page.locator("#drafts")).to_contain_text("one two three")
-        expect(page.locator("#messages")).not_to_contain_text("one two three")
+        expect(page.locator("#turn-2")).to_contain_text("one two three")
+        expect(page.locator("#turn-2")).to_contain_text("writes")
     finally:
         pause.set()
-    expect(page.locator("#messages")).to_contain_text(words)
-    expect(page.locator("#drafts")).not_to_contain_text("one")
+    expect(page.locator("#turn-2 .said")).to_have_text(words)
+    expect(page.locator("#turn-2")).not_to_contain_text("writes")
 
 
 def test_session_is_suspended_and_resumed_by_keyboard(gated_sessions, open_tab):
     job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     page = open_tab(f"/collabs/{job.id}").page
-    expect(page.locator("#now")).to_contain_text("ann")
+    expect(page.locator("#session-notice")).to_contain_text("ann")
     page.get_by_role("button", name="Suspend").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_have_text("suspended")
@@ -120,7 +120,7 @@ def test_session_is_cancelled_after_a_confirmation(gated_sessions, open_tab):
         has_text=re.compile("cancel the session|cancel session", re.IGNORECASE)
     ).click()
     expect(page.locator("#status")).to_have_text("cancelled")
-    expect(page.locator("#reason")).to_contain_text("no longer needed")
+    expect(page.locator("#session-notice")).to_contain_text("no longer needed")
 
 
 def test_question_is_answered_in_the_page(gated_sessions, open_tab):
@@ -129,7 +129,7 @@ def test_question_is_answered_in_the_page(gated_sessions, open_tab):
     page.locator("#questions textarea").fill("Paint it **green**.")
     page.get_by_role("button", name="Answer").click()
     expect(page.locator("#status")).to_have_text("completed")
-    expect(page.locator("#messages strong")).to_have_text("green")
+    expect(page.locator("#turns .said strong")).to_have_text("green")
 
 
 def test_message_is_posted(gated_sessions, open_tab):
@@ -139,14 +139,14 @@ def test_message_is_posted(gated_sessions, open_tab):
     page.get_by_role("button", name="Post").click()
     expect(page.locator("#action-status")).to_have_text("post: done")
     gated_sessions.open_gate()
-    expect(page.locator("#messages")).to_contain_text("Mind the door.")
+    expect(page.locator("#turns")).to_contain_text("Mind the door.")
 
 
 def test_failed_turn_is_red_in_all_lists(gated_sessions, open_tab):
     job = gated_sessions.submit("round_robin", {"ann": "blind", "bob": "say"}, stop=MaxTurns(2))
     result_of(job, timeout_s=60)
     page = open_tab(f"/collabs/{job.id}", color_scheme="light").page
-    expect(page.locator("#timeline .tl-failed").first).to_have_css("fill", RED)
+    expect(page.locator("#who-ann .lane .bad").first).to_have_css("fill", RED)
     expect(page.locator("#turns")).to_contain_text("failed")
     page.goto("/collabs")
     expect(row(page, gated_sessions)).to_contain_text("cannot see")

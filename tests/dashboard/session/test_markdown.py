@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given
@@ -14,12 +15,13 @@ from symposia.dashboard.views.session.markdown import (
     ALL_TAGS,
     MAX_NESTED,
     MAX_NODES,
+    MAX_RENDERED,
     is_safe_link,
     parse_markdown,
+    render_markdown,
+    to_html,
 )
-from symposia.dashboard.views.session.transcript import MAX_RENDERED, message_json
 from symposia.dashboard.views.visible import make_visible
-from symposia.models.protocol.dialog import Message
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -86,6 +88,37 @@ def check(nodes) -> None:
             assert re.match(r"(https?://|mailto:)", node["href"], re.IGNORECASE)
         assert isinstance(node.get("start", 0), int)
         assert node.get("align", "left") in ALIGNMENTS
+
+
+class Reader(HTMLParser):
+    """Reads HTML as a browser does."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@given(st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=200))
+@example("\n".join(HOSTILE))
+def test_html_has_the_elements_and_texts_of_the_nodes(text: str):
+    nodes = parse_markdown(text)
+    html = to_html(nodes)
+    read = Reader(html)
+    assert [tag for tag, _ in read.tags] == [it["tag"] for it in walk(nodes) if isinstance(it, dict)]
+    assert "".join(read.texts) == text_of(nodes)
+    for tag, attributes in read.tags:
+        assert attributes.keys() <= {"href", "rel", "target", "start", "class", "tabindex"}
+        assert tag != "a" or attributes["rel"] == "noopener noreferrer nofollow"
+    assert Reader(render_markdown(text).html).tags == read.tags
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -173,20 +206,21 @@ EXPENSIVE = {
 }
 
 
-def depth(nodes) -> int:
-    return max((1 + depth(it["children"]) for it in nodes if isinstance(it, dict)), default=0)
-
-
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", EXPENSIVE.values(), ids=EXPENSIVE)
 def test_expensive_markdown_is_bounded(text: str):
-    message = message_json("1-0", Message(role="assistant", content=text))
-    check(message["nodes"])
-    assert len(list(walk(message["nodes"]))) <= 2 * MAX_NODES
-    assert depth(message["nodes"]) <= MAX_NESTED
-    assert len(text_of(message["nodes"])) <= MAX_RENDERED
-    is_whole = text_of(message["nodes"]) == text or text == ">" * 8_000
-    assert message["is_cut"] or is_whole
+    rendered = render_markdown(text)
+    read = Reader(rendered.html)
+    shown = "".join(read.texts)
+    assert len(read.tags) <= 2 * MAX_NODES
+    assert len(shown) <= MAX_RENDERED
+    nodes = parse_markdown(text[:MAX_RENDERED])
+    assert nodes is None or depth(nodes) <= MAX_NESTED
+    assert rendered.is_cut or shown in (text, "")
+
+
+def depth(nodes) -> int:
+    return max((1 + depth(it["children"]) for it in nodes if isinstance(it, dict)), default=0)
 
 
 def test_usual_table_is_rendered():

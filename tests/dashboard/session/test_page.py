@@ -33,7 +33,7 @@ MODES: dict[str, dict[str, Any]] = {
     },
 }
 #: What differs between a session in Redis and the same one in the archive.
-OF_ITS_PLACE = {"is_live", "now_ms", "live_from"}
+OF_ITS_PLACE = {"is_live", "now_ms"}
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -64,8 +64,8 @@ class Elements(HTMLParser):
         self.texts.append(data)
 
 
-def text_of(nodes: list[Any]) -> str:
-    return "".join(node if isinstance(node, str) else text_of(node["children"]) for node in nodes)
+def text_of(html: str) -> str:
+    return "".join(Elements(html).texts)
 
 
 def check_parts(dashboard, job: CollabJob) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def check_parts(dashboard, job: CollabJob) -> dict[str, Any]:
 
     messages = [it for page in reversed(dashboard.all_pages(job, "messages", 2)) for it in page["messages"]]
     written = list(job.messages())
-    assert [text_of(it["nodes"]) for it in messages] == [it.content for it in written]
+    assert [text_of(it["html"]) for it in messages] == [it.content for it in written]
     assert [it["turn"] for it in messages] == [it.turn_number for it in written]
 
     timeline = dashboard.get(job, "/timeline")
@@ -95,6 +95,7 @@ def check_parts(dashboard, job: CollabJob) -> dict[str, Any]:
     assert not any(
         "token" in it["data"].split('"') for it in dashboard.get(job, "/events?count=500")["events"]
     )
+    del session["health"], timeline["health"]
     return {"session": session, "messages": messages, "timeline": timeline, "events": listed}
 
 
@@ -153,7 +154,7 @@ def test_hostile_text_stays_text(dashboard):
     assert make_visible(title) in elements.texts
 
     messages = dashboard.get(job, "/messages")["messages"][: len(HOSTILE)]
-    shown = [text_of(it["nodes"]) for it in messages]
+    shown = [text_of(it["html"]) for it in messages]
     assert shown[0] == HOSTILE[0]
     assert shown[1] == HOSTILE[1]
     assert "[click](javascript:alert(1))" in shown[2]
@@ -161,15 +162,8 @@ def test_hostile_text_stays_text(dashboard):
     assert "\\u202egnp" in shown[5]
     assert "<script>alert(2)</script>" in shown[6]
     assert not [text for text in shown if any(mark in text for mark in "\x1b\u202e\u2066\ufeff")]
-    links = [it["href"] for message in messages for it in links_of(message["nodes"])]
-    assert links == ["https://evil.example/p.png"]
-
-
-def links_of(nodes: list[Any]) -> list[dict[str, Any]]:
-    found = [it for it in nodes if isinstance(it, dict)]
-    return [it for it in found if it["tag"] == "a"] + [
-        link for it in found for link in links_of(it["children"])
-    ]
+    found = [it for message in messages for it in Elements(message["html"]).found]
+    assert [it["href"] for tag, it in found if tag == "a"] == ["https://evil.example/p.png"]
 
 
 def test_long_message_is_cut_and_whole_on_request(dashboard):
@@ -178,8 +172,12 @@ def test_long_message_is_cut_and_whole_on_request(dashboard):
     result_of(job)
     message = dashboard.get(job, "/messages")["messages"][0]
     assert (message["is_cut"], message["characters"]) == (True, len(text))
-    assert len(text_of(message["nodes"])) < len(text)
+    assert len(text_of(message["html"])) < len(text)
     assert dashboard.get(job, f"/messages/{message['id']}")["text"] == text
+    link = f"/collabs/{job.id}/messages/{message['id']}"
+    assert f'href="{link}"' in dashboard.page(job).text
+    whole = dashboard.raw_path(link)
+    assert (whole.text, whole.headers["content-type"]) == (text, "text/plain; charset=UTF-8")
 
 
 def test_page_of_a_long_session_reads_a_page(dashboard):
@@ -205,7 +203,27 @@ def test_page_of_a_long_session_reads_a_page(dashboard):
         older = dashboard.get(job, f"/messages?count=50&before={page['before']}")
         assert sent_bytes() - before < 1_000_000, "of more than 4,000,000 bytes"
     assert [it["turn"] for it in page["messages"][-2:]] == [1, 2]
-    assert text_of(older["messages"][-1]["nodes"]).startswith("message 3951 ")
+    assert text_of(older["messages"][-1]["html"]).startswith("message 3951 ")
+
+
+def test_page_shows_the_turns_around_one_and_those_with_a_text(dashboard):
+    messages = [f"message {number}" for number in range(150)]
+    job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, messages=messages, stop=MaxRounds(20))
+    result_of(job, timeout_s=60)
+
+    def turns(query: str) -> list[str]:
+        elements = Elements(dashboard.raw_path(f"/collabs/{job.id}?{query}").text).found
+        return [it["id"] for tag, it in elements if tag == "article"]
+
+    newest = turns("")
+    assert (len(newest), newest[-1]) == (100, "turn-40")
+    assert "message-" in newest[0]
+    around = turns("turn=3")
+    assert "turn-3" in around
+    assert len([it for it in around if it.startswith("message-")]) == 18
+    assert turns("find=IN+TURN+7") == ["turn-7"]
+    assert turns("find=nobody+wrote+this") == []
+    assert dashboard.raw_path(f"/collabs/{job.id}?turn=x").status == 400
 
 
 @pytest.mark.parametrize(
@@ -264,10 +282,10 @@ def test_turn_and_task_page_link_to_each_other(dashboard):
         result_of(job, timeout_s=60)
         span = dashboard.get(job, "/timeline")["spans"][0]
         page = dashboard.raw_path(f"/task/{span['task_id']}")
-        return page.status == 200 and (job, page)
+        return page.status == 200 and (job, span, page)
 
-    job, page = until(linked, what="Flower knows the task of a turn")
-    assert 'data-task-url="/task/"' in dashboard.page(job).text
+    job, span, page = until(linked, what="Flower knows the task of a turn")
+    assert f'href="/task/{span["task_id"]}?session={job.id}"' in dashboard.page(job).text
     assert f'<a href="/collabs/{job.id}">' in page.text
     assert "Task details" in page.text
     assert dashboard.raw_path("/task/unknown").status == 404

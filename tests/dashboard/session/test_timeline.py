@@ -1,18 +1,24 @@
-"""The timeline of a session: spans, waits and marks from events, and their layout to the scale of time."""
+"""The timeline of a session: spans, waits and marks from events; lanes of participants and entries of turns."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processes.node import run_module
-from symposia.dashboard.views.session.timeline import Change, build_timeline, read_change
+from symposia.dashboard.views.session.lanes import draw_lanes, make_axis, queue_begins
+from symposia.dashboard.views.session.timeline import (
+    Change,
+    TimelineBuilder,
+    build_timeline,
+    read_change,
+)
+from symposia.dashboard.views.session.turn_entries import build_entries
 from symposia.models.protocol.base import Event
+from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.models.protocol.events import MapEvent
-from symposia.models.text.ids import new_id, role_uuid
+from symposia.models.text.ids import new_id, role_uuid, utcnow
 
 SESSION = new_id()
 OUTCOMES = ("message", "passed", "skipped", "failed", "expired", "dropped", "cancelled")
@@ -150,96 +156,87 @@ def test_hit_of_a_guard_is_a_mark():
     assert (mark["kind"], mark["turn"], mark["participant"]) == ("guard.hit", 2, "bob")
 
 
-# -- the layout, which runs in the browser ------------------------------------------------------
-
-LAY_OUT = """
-  const { extentOf, layOut, makeScale, waitsForWorkers } = module;
-  const { fromMs, untilMs } = extentOf(it.spans, it.marks, 2_000_000);
-  const x = makeScale(fromMs, untilMs, 800);
-  const layout = layOut(it.spans, ["ann", "bob"], fromMs, 2_000_000);
-  const waits = waitsForWorkers(new Map(it.spans.map((span) => [span.key, span])), fromMs);
-  return {
-    fromMs, untilMs, lanes: layout.lanes, rows: layout.rows, waits: [...waits],
-    items: layout.items.map((item) => ({
-      key: item.span.key, participant: item.span.participant, row: item.row, begin: item.beginMs, end: item.endMs,
-      left: x(item.beginMs), right: x(item.endMs),
-    })),
-  };
-"""
-
-MERGE = """
-  const data = new module.TimelineData();
-  for (const change of it.live) data.addChange(change);
-  data.addPage(it.page);
-  for (const change of it.live) data.addChange(change);
-  return { spans: data.inOrder(), marks: data.marks.size, waits: data.waits(), isParked: data.isParked(1) };
-"""
+# -- lanes: the bars of the participants ----------------------------------------------------------
 
 
-def lay_out(timelines: list[dict]) -> list[dict]:
-    return run_module("session/timeline_layout.js", LAY_OUT, timelines)
+@given(histories(), st.integers(0, 200), st.booleans())
+def test_bars_are_within_the_axis_and_in_order(changes, now_ms, is_final):
+    timeline = build_timeline(changes)
+    spans = timeline["spans"]
+    axis = make_axis(spans, now_ms=now_ms, is_final=is_final)
+    lanes = draw_lanes(spans, timeline["waits"], axis, opened_ms=0)
+    assert sum(map(len, lanes.values())) >= len(spans) > 0
+    for bars in lanes.values():
+        attempts = [bar for bar in bars if bar.kind not in ("queue", "backoff", "ask", "answered")]
+        assert [bar.x for bar in attempts] == sorted(bar.x for bar in attempts)
+        assert all(0 <= bar.x <= 100 and 0 < bar.width <= 100 for bar in bars)
 
 
-def test_spans_of_a_row_never_overlap():
-    drawn: list[dict] = []
-
-    @given(histories())
-    def draw(changes):
-        drawn.append(build_timeline(changes))
-
-    draw()
-    for timeline, layout in zip(drawn, lay_out(drawn), strict=True):
-        items = layout["items"]
-        assert sorted(it["key"] for it in items) == sorted(span["key"] for span in timeline["spans"])
-        per_ms = 800 / max(layout["untilMs"] - layout["fromMs"], 1)
-        for item in items:
-            assert 0 <= item["left"] <= item["right"] <= 800
-            assert item["right"] - item["left"] == pytest.approx(
-                (item["end"] - item["begin"]) * per_ms, abs=1e-6
-            )
-        ordered = sorted(items, key=lambda it: it["begin"])
-        assert [it["left"] for it in ordered] == sorted(it["left"] for it in ordered), "the scale is monotone"
-        for row in {it["row"] for it in items}:
-            own = sorted((it for it in items if it["row"] == row), key=lambda it: (it["begin"], it["end"]))
-            assert all(before["end"] <= after["begin"] for before, after in pairwise(own))
-            assert len({it["participant"] for it in own}) == 1, "a row belongs to one participant"
+def test_lane_stays_the_same_while_nothing_happens():
+    spans = build_timeline([dispatched(1_000, 1, "ann")])["spans"]
+    lanes = [
+        draw_lanes(spans, (), make_axis(spans, now_ms=now_ms, is_final=False), opened_ms=0)
+        for now_ms in range(61_000, 63_000, 100)
+    ]
+    assert len({str(lane) for lane in lanes}) <= 2
+    ((queue, bar),) = lanes[0].values()
+    assert (queue.kind, queue.width) == ("queue", 0.15)
+    assert (bar.kind, bar.x, bar.width) == ("now", 0.0, 100.0)
 
 
-def test_wait_for_a_worker_starts_at_the_previous_step():
-    spans = build_timeline(
-        [
-            dispatched(10, 1, "ann", task="t1", parent="root"),
-            completed(20, 1, "ann", outcome="failed"),
-            dispatched(35, 1, "ann", attempt=2, task="t1", parent="root"),
-            completed(40, 1, "ann", attempt=2),
-            dispatched(55, 2, "bob", task="t2", parent="t1"),
-        ]
+def test_bars_show_queue_failure_pause_and_message():
+    changes = [
+        dispatched(10, 1, "ann", task="t1", parent="root"),
+        completed(20, 1, "ann", outcome="failed", error="broken", retried=True),
+        dispatched(35, 1, "ann", attempt=2, task="t1", parent="root"),
+        completed(40, 1, "ann", attempt=2),
+        dispatched(55, 2, "bob", task="t2", parent="t1"),
+        noted(60, "turn.parked", turn_number=2, participant_id="bob"),
+    ]
+    timeline = build_timeline(changes)
+    axis = make_axis(timeline["spans"], now_ms=90, is_final=False)
+    lanes = draw_lanes(timeline["spans"], timeline["waits"], axis, opened_ms=0)
+    assert [bar.kind for bar in lanes["ann"]] == ["queue", "bad", "backoff", ""]
+    assert [bar.kind for bar in lanes["bob"]] == ["queue", "now", "ask"]
+    assert "broken" in lanes["ann"][1].text
+    assert queue_begins(timeline["spans"], opened_ms=5) == {"1.1": 5, "2.1": 40}
+
+
+def test_timeline_of_an_open_session_is_bounded():
+    builder = TimelineBuilder(max_spans=3)
+    for turn in range(1, 6):
+        builder.take(dispatched(turn, turn, "ann"))
+        builder.take(noted(turn, "turn.parked", turn_number=turn, participant_id="ann"))
+    assert list(builder.spans) == ["3.1", "4.1", "5.1"]
+    assert list(builder.waits) == [3, 4, 5]
+
+
+def said(text: str) -> Message:
+    return build_turn_message(
+        Role.AGENT, text, timestamp=utcnow(), participant_id="ann", turn_number=1, token_id=new_id(), fence=1
     )
-    (layout,) = lay_out([spans])
-    assert dict(layout["waits"]) == {"1.1": 10, "1.2": 20, "2.1": 40}
-    assert [lane["participant"] for lane in layout["lanes"]] == ["ann", "bob"]
 
 
-def test_page_merges_pages_and_live_changes():
-    cases, wanted = [], []
-
-    @given(histories(), st.data())
-    def draw(changes, data):
-        cut = data.draw(st.integers(0, len(changes)))
-        live = [change.to_json() for change in changes[cut:]]
-        cases.append({"page": build_timeline(changes[:cut]), "live": live})
-        wanted.append({span["key"]: span for span in build_timeline(changes)["spans"]})
-
-    draw()
-    for merged, spans in zip(run_module("session/timeline_data.js", MERGE, cases), wanted, strict=True):
-        assert {span["key"]: span for span in merged["spans"]} == spans
-
-
-def test_page_follows_the_waits_of_a_turn():
-    parked = noted(20, "turn.parked", turn_number=1, participant_id="ann")
-    answered = noted(50, "turn.answered", turn_number=1)
-    page = build_timeline([dispatched(10, 1, "ann"), parked])
-    cases = [{"page": page, "live": live} for live in ([], [answered.to_json()])]
-    waiting, over = run_module("session/timeline_data.js", MERGE, cases)
-    assert (waiting["waits"], waiting["isParked"]) == ([{"turn": 1, "from_ms": 20, "until_ms": None}], True)
-    assert (over["waits"], over["isParked"]) == ([{"turn": 1, "from_ms": 20, "until_ms": 50}], False)
+def test_entry_of_a_turn_has_its_attempts_texts_and_cost():
+    changes = [
+        dispatched(10, 1, "ann", task="t1"),
+        completed(20, 1, "ann", outcome="failed", error="broken\nline 2", retried=True),
+        dispatched(35, 1, "ann", attempt=2, task="t1"),
+        completed(40, 1, "ann", attempt=2, usage={"input_tokens": 3, "output_tokens": 4, "cost_micros": 5}),
+        dispatched(55, 2, "bob", task="t2", parent="t1"),
+        completed(60, 2, "bob", outcome="passed"),
+    ]
+    messages = [
+        ("5-0", Message(role="user", content="Hello.")),
+        ("39-0", said("**One**")),
+        ("39-1", said("two")),
+    ]
+    entries = build_entries(messages, build_timeline(changes)["spans"], opened_ms=0)
+    assert [(it.element, it.author, it.words) for it in entries] == [
+        ("message-5-0", "user", ""), ("turn-1", "ann", ""), ("turn-2", "bob", "passed")
+    ]  # fmt: skip
+    turn = entries[1]
+    assert [text.rendered.html for text in turn.texts] == ["<p><strong>One</strong></p>", "<p>two</p>"]
+    assert [(it.attempt, it.error, it.took_ms) for it in turn.failures] == [(1, "broken\nline 2", 10)]
+    assert (turn.attempt, turn.took_ms, turn.queued_ms, turn.tokens, turn.cost_micros) == (2, 5, 10, 7, 5)
+    assert (entries[2].queued_ms, entries[2].is_bad) == (15, False)

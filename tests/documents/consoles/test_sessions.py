@@ -139,6 +139,10 @@ def test_tenants(shared: Installation) -> None:
     Walk(shared.terminal, values=numbers, awaited={"symposia tenant": "turns"}).follow("limits.md", "Tenants")
 
 
+def test_changes_of_many_sessions(shared: Installation) -> None:
+    Walk(shared.terminal).follow("steering.md", "Many sessions")
+
+
 def test_archive(installation: Installation) -> None:
     people = '[{participant_id: writer, agent: {agent: echo, parameters: {replies: ["A blue door."]}}},'
     text = f"title: A notice\npurpose: Write it.\nmode: pair\nparticipants: {people} {{participant_id: editor, kind: human}}]\n"

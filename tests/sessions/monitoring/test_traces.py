@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from live import mood, result_of, until
 from scaling import patient
-from servers.model_stub import StubModel, completion
+from servers.model_stub import StubModel, completion, refusal
 from servers.otlp_receiver import OtlpReceiver
 from symposia.models.protocol.collab import Collab
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
@@ -90,9 +90,9 @@ def test_model_and_tool_spans_are_below_their_turn(installation, collector, mode
     assert tree == {
         ("session round_robin", None),
         ("turn ann", "session round_robin"),
-        ("invoke_agent symposia", "turn ann"),
-        ("chat stub", "invoke_agent symposia"),
-        ("execute_tool look", "invoke_agent symposia"),
+        ("invoke_agent model", "turn ann"),
+        ("chat stub", "invoke_agent model"),
+        ("execute_tool look", "invoke_agent model"),
     }
     (turn,) = [it for it in spans if it.name == "turn ann"]
     assert turn.attributes["symposia.tokens.input"] == 22
@@ -100,10 +100,27 @@ def test_model_and_tool_spans_are_below_their_turn(installation, collector, mode
     chats = [it for it in spans if it.name == "chat stub"]
     assert [it.attributes["gen_ai.usage.input_tokens"] for it in chats] == [11, 11]
     told = str([it.attributes for it in spans])
+    assert "gen_ai.tool.definitions" not in told
     assert "the shelf" not in told
     assert "all is well" not in told
     assert "not-for-the-log" not in worker.log()
     assert "HTTP Request" not in worker.log()
+
+
+def test_failed_model_request_is_an_exception_without_secrets(
+    installation, collector, model: StubModel, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-the-collector")
+    installation.start_worker()
+    model.answers(refusal(400, "no such key: sk-not-for-the-collector"))
+    job = installation.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1), policy={"attempts": 1})
+    assert not result_of(job, timeout_s=60).ok
+    root, turn = collector.complete_trace(job.id, 4)[:2]
+    assert root.attributes["error.type"] == "failed"
+    assert turn.attributes["error.type"].startswith("pydantic_ai.exceptions.Model")
+    ((_, exception),) = turn.events
+    assert turn.attributes["error.type"] in exception["exception.stacktrace"]
+    assert "not-for-the-collector" not in str(collector.received)
 
 
 def test_metrics_are_exported_on_request(installation, collector, model: StubModel, monkeypatch):
@@ -125,7 +142,9 @@ def test_content_is_exported_on_request(installation, collector, model: StubMode
     job = installation.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
     assert result_of(job, timeout_s=60).ok
     spans = collector.complete_trace(job.id, 4)
-    assert "all is well" in str([it.attributes for it in spans])
+    told = str([it.attributes for it in spans])
+    assert "all is well" in told
+    assert "Look at a place." in told, "the description of the tool"
 
 
 def test_a_retried_turn_links_to_the_failed_attempt(installation, collector):
@@ -188,6 +207,25 @@ def test_session_links_to_the_span_that_submitted_it(installation, collector):
     submitter = format(span.get_span_context().span_id, "016x")
     assert result_of(job).ok
     assert [it.links for it in collector.complete_trace(job.id, 3)] == [((submitter, "submission"),)] * 3
+
+
+def test_a_turn_and_its_subsession_link_to_each_other(installation, collector):
+    installation.start_worker()
+    team = {
+        "title": "A team",
+        "purpose": "Answer.",
+        "mode": "round_robin",
+        "participants": [{"participant_id": "bob", "agent": "say"}],
+        "stop": {"max_turns": 1},
+    }
+    job = installation.submit("round_robin", {"team": {"session": team}}, stop=MaxTurns(1), messages=["Go."])
+    assert result_of(job).ok
+    (child,) = job.children()
+    (_, turn), (root, _) = collector.complete_trace(job.id, 2), collector.complete_trace(child.id, 2)
+    assert turn.links == ((root.id, "subsession"),)
+    assert root.links == ((turn.id, "submission"),)
+    assert turn.attributes["symposia.child.session.id"] == child.id
+    assert root.attributes["symposia.parent.session.id"] == job.id
 
 
 def test_failed_and_cancelled_sessions_have_a_span(installation, collector):

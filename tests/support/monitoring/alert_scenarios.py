@@ -196,6 +196,14 @@ def missing(_installation: Any, prometheus: Prometheus) -> Iterator[None]:
     yield
 
 
+@contextmanager
+def down(_installation: Any, prometheus: Prometheus) -> Iterator[None]:
+    """An endpoint does not answer: Prometheus itself adds this series."""
+    key = "up", frozenset({("job", "symposia")})
+    prometheus.change = lambda scrape: replace(scrape, samples={**scrape.samples, key: 0.0})
+    yield
+
+
 #: By alert and branch, as `alert_causes` derives them from the rules.
 SITUATIONS: dict[tuple[str, str], Situation] = {
     ("SymposiaNoWorker", ""): without_workers,
@@ -213,6 +221,7 @@ SITUATIONS: dict[tuple[str, str], Situation] = {
     ("SymposiaMemoryUnavailable", ""): without_memory,
     ("SymposiaMetricsOld", "min(symposia_metrics_age_seconds) > 60"): outdated,
     ("SymposiaMetricsOld", "absent(symposia_metrics_age_seconds)"): missing,
+    ("SymposiaEndpointDown", ""): down,
 }
 #: Situations that leave keys without a time to live: those of sessions that wait for the archive.
 LEAVES_KEYS = {"SymposiaArchiveBacklog", "SymposiaArchiveFailing"}

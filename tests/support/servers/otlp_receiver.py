@@ -32,6 +32,8 @@ class SeenSpan:
     attributes: dict[str, object] = field(default_factory=dict)
     #: Linked spans: id, and cause.
     links: tuple[tuple[str, object], ...] = ()
+    #: Events: name, and attributes.
+    events: tuple[tuple[str, dict[str, object]], ...] = ()
     service: object = None
 
 
@@ -43,6 +45,8 @@ class OtlpReceiver:
         #: Names of the received metrics.
         self.metrics: set[str] = set()
         self.headers: list[dict[str, str]] = []
+        #: Paths of the requests.
+        self.paths: set[str] = set()
         self.status = 200
         #: Requests are answered while it is set.
         self.gate = threading.Event()
@@ -100,6 +104,7 @@ def _seen(span, service) -> SeenSpan:
         error=span.status.message if span.status.code == Status.STATUS_CODE_ERROR else None,
         attributes=_values(span.attributes),
         links=tuple((it.span_id.hex(), _values(it.attributes).get("symposia.cause")) for it in span.links),
+        events=tuple((it.name, _values(it.attributes)) for it in span.events),
         service=service,
     )
 
@@ -113,8 +118,9 @@ class _Handler(BaseHTTPRequestHandler):
         receiver: OtlpReceiver = self.server.receiver  # type: ignore[attr-defined]
         body = self.rfile.read(int(self.headers["Content-Length"]))
         receiver.headers.append(dict(self.headers))
+        receiver.paths.add(self.path)
         receiver.gate.wait()
-        if receiver.status == 200 and self.path == "/v1/traces":
+        if receiver.status == 200 and self.path.endswith("/v1/traces"):
             receiver.take(body)
         elif receiver.status == 200:
             receiver.take_metrics(body)

@@ -20,7 +20,7 @@ from symposia.config.standard_variables import TelemetrySettings
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import attempt_span_id, new_id, session_span_id, trace_id
 from symposia.models.turns.turn import Usage
-from symposia.tasks.ports import AttemptEnd, AttemptStart, Cause, active_span
+from symposia.tasks.ports import AttemptEnd, AttemptError, AttemptStart, Cause, active_span
 from symposia.workers.tracing.session_tracing import (
     MAX_ATTRIBUTE_CHARS,
     DerivedIds,
@@ -28,7 +28,9 @@ from symposia.workers.tracing.session_tracing import (
     build_provider,
 )
 from symposia.workers.tracing.setup import find_problem, start_tracing
+from symposia.workers.tracing.turn_spans import TurnTracers
 
+NO_DISK = AttemptError("no disk", "OSError")
 FACTS = {"participants": ("ann", "bob")}
 STATE = {
     "opened_ms": 1_000,
@@ -66,7 +68,7 @@ class Traced:
 
     def end_session(self, status=CollabStatus.COMPLETED, reason="approved", **more: object):
         mode = SimpleNamespace(mode=SimpleNamespace(value="pair"))
-        spec = SimpleNamespace(submitted_in=self.submitted_in)
+        spec = SimpleNamespace(submitted_in=self.submitted_in, parent=None)
         facts = SimpleNamespace(session_id=self.session, collab=mode, spec=spec, **FACTS)
         usage = Usage(input_tokens=3, output_tokens=4, cost_micros=5)
         state = SimpleNamespace(**{**STATE, "status": status, "reason": reason, "usage": usage, **more})
@@ -122,7 +124,7 @@ def test_spans_link_to_the_span_that_submitted_the_session():
 @pytest.mark.parametrize("cause", list(Cause))
 def test_another_attempt_links_to_the_one_before(cause):
     traced = Traced()
-    first = traced.run(AttemptEnd("failed", "no disk"))
+    first = traced.run(AttemptEnd("failed", NO_DISK))
     second = traced.run(AttemptEnd("message"), attempt=2, cause=cause)
     assert [(it.context.span_id, dict(it.attributes)) for it in second.links] == [
         (first.context.span_id, {"symposia.cause": cause.value})
@@ -132,12 +134,20 @@ def test_another_attempt_links_to_the_one_before(cause):
 
 def test_only_a_failed_attempt_has_an_error():
     traced = Traced()
-    failed = traced.run(AttemptEnd("failed", "no disk " * 1_000, Usage(input_tokens=7)))
+    error = AttemptError("no disk " * 1_000, "shop.NoDisk", "Traceback\n" * 1_000 + "the line")
+    failed = traced.run(AttemptEnd("failed", error, Usage(input_tokens=7)))
     assert failed.status.status_code is StatusCode.ERROR
     assert len(failed.status.description) <= 200
+    assert failed.attributes["error.type"] == "shop.NoDisk"
+    (event,) = failed.events
+    assert (event.name, event.attributes["exception.type"]) == ("exception", "shop.NoDisk")
+    assert event.attributes["exception.stacktrace"].endswith("the line"), "its end is kept"
     assert failed.attributes["symposia.tokens.input"] == 7
     for outcome in ("message", "passed", "parked", "lost"):
-        assert traced.run(AttemptEnd(outcome)).status.status_code is StatusCode.UNSET
+        span = traced.run(AttemptEnd(outcome))
+        assert (span.status.status_code, len(span.events)) == (StatusCode.UNSET, 0)
+    lost = traced.run(AttemptEnd("failed", AttemptError("8 workers were lost")))
+    assert (lost.attributes["error.type"], len(lost.events)) == ("_OTHER", 0), "no exception caused it"
 
 
 def test_attempt_that_raises_has_an_error_span():
@@ -146,6 +156,40 @@ def test_attempt_that_raises_has_an_error_span():
         raise ConnectionError("redis is away")
     (span,) = traced.exporter.get_finished_spans()
     assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "ConnectionError")
+    assert dict(span.events[0].attributes) == {"exception.type": "ConnectionError"}, (
+        "its text may hold a secret"
+    )
+
+
+def test_spans_below_a_turn_name_its_session_and_agent():
+    traced = Traced()
+    tracer = TurnTracers(traced.provider).get_tracer("pydantic-ai")
+    given = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": "symposia",
+        "agent_name": "symposia",
+    }
+    with (
+        traced.tracing.attempt(traced.start(agent="claude")),
+        tracer.start_as_current_span("invoke_agent symposia", attributes=given),
+    ):
+        tracer.start_span("chat").end()
+    chat, run, turn = traced.exporter.get_finished_spans()
+    assert run.name == "invoke_agent claude"
+    assert (run.attributes["agent_name"], run.attributes["logfire.msg"]) == ("claude", "claude run")
+    for span in (chat, run, turn):
+        assert span.attributes["session.id"] == span.attributes["gen_ai.conversation.id"] == traced.session
+        assert span.attributes["gen_ai.agent.name"] == "claude"
+
+
+def test_a_turn_links_to_its_subsession():
+    traced, child = Traced(), new_id()
+    span = traced.run(AttemptEnd("parked", child=child))
+    (link,) = span.links
+    assert format(link.context.trace_id, "032x") == trace_id(child)
+    assert format(link.context.span_id, "016x") == session_span_id(child)
+    assert dict(link.attributes) == {"symposia.cause": "subsession"}
+    assert span.attributes["symposia.child.session.id"] == child
 
 
 @pytest.mark.parametrize(
@@ -160,12 +204,14 @@ def test_session_span_has_a_status(status, reason, is_error):
     span = Traced().end_session(status, reason, detail="ann: no disk")
     assert (span.status.status_code is StatusCode.ERROR) is is_error
     assert span.status.description == ("failed: ann: no disk" if is_error else None)
+    assert span.attributes.get("error.type") == ("failed" if is_error else None)
+    assert span.attributes["gen_ai.operation.name"] == "invoke_workflow"
 
 
 def test_metrics_count_attempts_and_sessions():
     traced = Traced()
     traced.run(AttemptEnd("message"))
-    traced.run(AttemptEnd("failed", "no disk"), turn=2)
+    traced.run(AttemptEnd("failed", NO_DISK), turn=2)
     traced.end_session()
     (resource,) = traced.reader.get_metrics_data().resource_metrics
     metrics = {it.name: it.data.data_points for it in resource.scope_metrics[0].metrics}

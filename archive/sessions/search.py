@@ -1,0 +1,149 @@
+"""Search in archived sessions: counts by status, pages in any order, groups.
+
+Sorting reads narrow rows; the documents, which are most of a row, are read for the sessions of one page only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Executable, Select, and_, case, func, or_, select, text
+
+from ...models.sessions.grouping import SessionGroup
+from ...models.sessions.query import SessionQuery
+from ..engine import Database
+from ..results import ListedSession
+from ..tables import COLLAB, TAG, TURN
+from .conditions import HAS_FAILED, SHOWN, SessionConditions
+from .listed import LISTED, listed_session
+
+
+@dataclass(frozen=True, slots=True)
+class SortedSession:
+    """A session in an order, without its documents."""
+
+    #: Value by which it is sorted, and its id.
+    key: tuple[Any, str]
+    #: Its row in `collab`.
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFailure:
+    """The newest failed turn of a session."""
+
+    turn: int
+    participant: str | None
+    text: str
+    at_ms: int
+
+
+class SessionSearch:
+    """Search of one query. Every method may raise ArchiveUnavailable.
+
+    Args:
+        database: The archive.
+        query: The query. `attention` is not read: archived sessions have none.
+        now_ms: Time from which ages count, in milliseconds since the epoch.
+        without: Ids of sessions that are left out, because they are in memory.
+    """
+
+    def __init__(
+        self, database: Database, query: SessionQuery, *, now_ms: int, without: Collection[str] = ()
+    ) -> None:
+        dialect = "sqlite" if database.is_sqlite else "postgresql"
+        self._database = database
+        self._query = query
+        self._conditions = SessionConditions(query, now_ms=now_ms, dialect=dialect)
+        self._filters = [*self._conditions.filters()]
+        if without:
+            self._filters.append(COLLAB.c.collab_id.not_in(_values(without, is_sqlite=database.is_sqlite)))
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of sessions by status as shown, of all statuses."""
+        query = select(SHOWN, func.count()).select_from(COLLAB).where(*self._filters).group_by(SHOWN)
+        return {row[0]: row[1] for row in self._fetch(query)}
+
+    def keys(self, *, offset: int, limit: int) -> list[SortedSession]:
+        """Return sessions in the order of the query."""
+        order, session_id = self._conditions.order(), self._conditions.exact(COLLAB.c.collab_id)
+        columns: list[ColumnElement[Any]] = [order, session_id, COLLAB.c.id]
+        if self._query.is_descending:
+            columns = [value.desc() for value in columns]
+        query = select(order, COLLAB.c.collab_id, COLLAB.c.id).where(*self._chosen()).order_by(*columns)
+        return [
+            SortedSession((row[0], row[1]), row[2]) for row in self._fetch(query.offset(offset).limit(limit))
+        ]
+
+    def sessions(self, rows: Sequence[int]) -> dict[int, ListedSession]:
+        """Return sessions by their row in `collab`."""
+        query = select(*LISTED).where(COLLAB.c.id.in_(rows))
+        return {row.id: listed_session(row) for row in self._fetch(query)} if rows else {}
+
+    def failures(self, rows: Sequence[int]) -> dict[int, TurnFailure]:
+        """Return the newest failed turn of each of these rows that has one."""
+        if not rows:
+            return {}
+        columns = (TURN.c.session, TURN.c.number, TURN.c.participant, TURN.c.error, TURN.c.ended_ms)
+        query = select(*columns).where(TURN.c.session.in_(rows), TURN.c.error.is_not(None))
+        # The newest one replaces those before it.
+        ordered = self._fetch(query.order_by(TURN.c.ended_ms, TURN.c.number))
+        return {
+            session: TurnFailure(turn, who, error, at_ms or 0) for session, turn, who, error, at_ms in ordered
+        }
+
+    def groups(self) -> list[SessionGroup]:
+        """Return the groups of the query: sessions that match, by agent, tenant, tag or the detail of their failure."""
+        name, source, failed = self._grouping()
+        each = (
+            select(
+                name.label("name"),
+                COLLAB.c.id,
+                func.max(case((failed, 1), else_=0)).label("failed"),
+                COLLAB.c.cost_micros,
+            )
+            .select_from(source)
+            .where(*self._chosen(), name.is_not(None))
+            .group_by(name, COLLAB.c.id, COLLAB.c.cost_micros)
+            .subquery()
+        )
+        query = select(each.c.name, func.count(), func.sum(each.c.failed), func.sum(each.c.cost_micros))
+        return [
+            SessionGroup(row[0], row[1], int(row[2]), int(row[3]))
+            for row in self._fetch(query.group_by(each.c.name))
+        ]
+
+    def _grouping(self) -> tuple[ColumnElement[Any], Any, ColumnElement[bool]]:
+        """Return the column to group by, the tables, and the condition that a session counts as failed."""
+        match self._query.group:
+            case "tenant":
+                return COLLAB.c.tenant, COLLAB, HAS_FAILED
+            case "tag":
+                return TAG.c.tag, COLLAB.join(TAG, TAG.c.session == COLLAB.c.id), HAS_FAILED
+            case "agent":
+                table, participant, agent = self._conditions.agents()
+                start = participant.concat(": ")
+                # The detail of a failure begins with the participant; other failures are of all agents.
+                is_mine = func.substr(COLLAB.c.detail, 1, func.length(start)) == start
+                failed = and_(HAS_FAILED, or_(COLLAB.c.reason != "failed", is_mine))
+                return agent, COLLAB.join(table, text("true")), failed
+            case _:
+                return case((HAS_FAILED, COLLAB.c.detail)), COLLAB, HAS_FAILED
+
+    def _chosen(self) -> list[ColumnElement[bool]]:
+        return [*self._filters, *self._conditions.has_status()]
+
+    def _fetch(self, query: Executable) -> Sequence[Any]:
+        with self._database.reading() as connection:
+            return connection.execute(query).all()
+
+
+def _values(texts: Iterable[str], *, is_sqlite: bool) -> Select[Any]:
+    """Return a query of these texts, with one parameter for all: their number is not limited."""
+    names = sorted(texts)
+    if is_sqlite:
+        return select(func.json_each(json.dumps(names)).table_valued("value").c.value)
+    return select(func.json_array_elements_text(text("CAST(:ids AS json)").bindparams(ids=json.dumps(names))))

@@ -1,0 +1,146 @@
+"""The page of the list of sessions, and its live parts."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ...models.modes import modes
+from ...models.sessions.query import SessionQuery
+from ..live.fragments import SentFragments
+from ..live.list_pages import ListPage, ListPages, ListView
+from ..views import list_parts
+from ..views.collab_cells import cells_of, dollars
+from ..views.session_search import SearchPage, group_sessions, search_sessions
+from .base import DashboardHandler, PageHandler
+from .collabs import query_params
+from .fragments import sent_pages
+
+if TYPE_CHECKING:
+    from ..services import Services
+    from ..views.collab_row import CollabRow
+
+_LIST_PAGES = "symposia_list_pages"
+#: Maximum number of names that a field offers.
+MAX_NAMES = 100
+#: Columns of the groups by a name.
+GROUP_TITLES = {"agent": "Agent", "error": "Error", "tenant": "Tenant", "tag": "Tag"}
+
+
+def read_query(handler: DashboardHandler) -> tuple[SessionQuery, tuple[str, ...]]:
+    """Return the query of a request, and a line for each wrong value."""
+    return SessionQuery.read(query_params(handler))
+
+
+def list_pages(handler: DashboardHandler) -> ListPages:
+    """Return the open pages of the list of this process."""
+    settings = handler.application.settings
+    if _LIST_PAGES not in settings:
+        html = ListHtml(handler)
+        settings[_LIST_PAGES] = ListPages(handler.services.sessions, html.search, html.row)
+    pages: ListPages = settings[_LIST_PAGES]
+    return pages
+
+
+def list_view(handler: DashboardHandler) -> ListView:
+    """Return the live parts of the list for the URL of a request."""
+    return ListView(list_pages(handler), read_query(handler)[0])
+
+
+class ListHtml:
+    """The fragments of the list as HTML.
+
+    Args:
+        handler: Any handler of the application.
+    """
+
+    def __init__(self, handler: DashboardHandler) -> None:
+        self._services: Services = handler.services
+        self._loader = handler.application.settings["template_loader"]
+        self._base_url = handler.base_url
+
+    def _render(self, name: str, **values: object) -> str:
+        template = self._loader.load(f"fragments/{name}.html")
+        text: str = template.generate(base_url=self._base_url, **values).decode()
+        return text.strip()
+
+    def row(self, row: CollabRow) -> str:
+        """Return the HTML of a row."""
+        return self._render("collab_row", row=row, cells=cells_of(row))
+
+    async def search(self, query: SessionQuery) -> ListPage:
+        """Return the rows of a query, and the parts around them."""
+        links = list_parts.Links(self._base_url, query)
+        page = await search_sessions(self._services, query)
+        html = {
+            "tabs": self._render("collab_tabs", tabs=list_parts.tabs(query, page.counts, links)),
+            "covers": self._render("collab_covers", covers=page.covers, links=links),
+        }
+        if query.group:
+            return ListPage((), html | {"groups": await self._groups(query, links)})
+        pager = list_parts.pager(query, shown=len(page.rows), total=page.total, pages=page.pages, links=links)
+        html["empty"] = await self._empty(query, page, links)
+        html["pager"] = self._render("collab_pager", pager=pager)
+        html["select-all"] = self._render("collab_select_all", total=page.total, links=links)
+        return ListPage(page.rows, html)
+
+    async def _groups(self, query: SessionQuery, links: list_parts.Links) -> str:
+        groups, _ = await group_sessions(self._services, query)
+        return self._render(
+            "collab_groups",
+            title=GROUP_TITLES[query.group],
+            groups=groups,
+            query=query,
+            links=links,
+            dollars=dollars,
+        )
+
+    async def _empty(self, query: SessionQuery, page: SearchPage, links: list_parts.Links) -> str:
+        """Return what to do if no session matches; hidden otherwise."""
+        filters = [] if page.rows else [*list_parts.describe(query)]
+        others = []
+        for name, words, _ in filters:
+            other = list_parts.without(query, name)
+            total = (await search_sessions(self._services, other.changed(per_page=1))).total
+            if total and len(filters) > 1:
+                others.append((words, total, list_parts.Links(self._base_url, other).to()))
+        return self._render(
+            "collab_empty", is_empty=not page.rows, filters=filters, others=others, links=links
+        )
+
+
+class CollabsPage(PageHandler):
+    """The list of sessions. Its state is in its address, and it works without a script, except for live parts."""
+
+    async def get(self) -> None:
+        """Send the page."""
+        query, notices = read_query(self)
+        fragments = await list_pages(self).read(query, is_new=True)
+        self.render_page(
+            "collabs.html",
+            title="Collabs",
+            tab="collabs",
+            script="list.js",
+            query=query,
+            notices=notices,
+            parts=fragments.html,
+            rows=[fragments.html[name] for name in fragments.lists.get("rows", ())],
+            sent=sent_pages(self.application).put(SentFragments.of(fragments)),
+            links=(links := list_parts.Links(self.base_url, query)),
+            views=list_parts.views(query, links),
+            is_all=self.query_text("select") == "all",
+            sort_state=partial(list_parts.sort_state, query),
+            list_parts=list_parts,
+            modes=[mode.name for mode in modes()],
+            names=self._names(),
+        )
+
+    def _names(self) -> dict[str, list[str]]:
+        """Return the values that fields offer: those of the sessions in memory."""
+        rows = self.services.sessions.rows()
+        values = {
+            "agent": {who["agent"] for row in rows for who in row["agents"]},
+            "tenant": {row["tenant"] for row in rows if row["tenant"]},
+            "tag": {tag for row in rows for tag in row["tags"]},
+        }
+        return {name: sorted(found)[:MAX_NAMES] for name, found in values.items()}

@@ -1,0 +1,252 @@
+"""The page of one session as fragments: what of it changes while it is open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, cast
+
+from ...jobs.conditions import Condition
+from ..live.fragments import Fragments
+from ..live.open_session import ShownSession
+from ..views.collab_cells import NEAR, cells_of, dollars, limit_text, span_text, time_html
+from ..views.collab_row import CollabRow
+from ..views.session.lanes import draw_lanes, make_axis
+from ..views.session.markdown import render_markdown
+from ..views.session.snapshot import session_json
+from ..views.session.transcript import Transcript
+from ..views.session.turn_entries import TurnEntry, build_entries, live_entries
+from ..views.texts import duration
+from .base import DashboardHandler
+
+#: Maximum number of rendered entries that an open session keeps.
+MAX_RENDERED = 200
+#: Participants above whose number their table scrolls.
+MAX_PEOPLE = 12
+#: Columns by which the participants are sorted.
+PEOPLE_SORTS = ("turns", "tokens", "cost")
+#: State of a participant or a turn -> class of its badge; others have none.
+_STATES = {
+    "speaking": "active",
+    "waiting for an answer": "waiting",
+    "failed": "failed",
+    "done": "completed",
+    "claimed": "active",
+    "retries": "retry",
+    "worker lost": "lost",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionParams:
+    """What the address of a session's page asks for."""
+
+    #: Turn that is shown, with those around it; 0: the newest ones.
+    turn: int = 0
+    #: Text that is searched in the transcript.
+    find: str = ""
+    #: Column by which participants are sorted; empty: in roster order.
+    people: str = ""
+    #: Show the events: `newest`, or a cursor to older ones.
+    events: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Return whether the transcript shows the newest turns."""
+        return not self.turn and not self.find
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Names of participants."""
+
+    people: Mapping[str, Mapping[str, Any]]
+
+    def name(self, participant: str) -> str:
+        """Return a display name."""
+        person = self.people.get(participant)
+        return participant if person is None else str(person["name"])
+
+    def details(self, participant: str) -> str:
+        """Return role and agent."""
+        person = self.people.get(participant)
+        if person is None:
+            return ""
+        role = "orchestrator" if person["is_orchestrator"] else person["role"]
+        role = None if role in (participant, person["name"]) else role
+        return " · ".join(filter(None, (role, person["agent"] if person["kind"] == "agent" else "a person")))
+
+
+class SessionHtml:
+    """Renders the fragments of sessions. An entry of the transcript is rendered once for all pages.
+
+    Args:
+        handler: Any handler of the application.
+    """
+
+    def __init__(self, handler: DashboardHandler) -> None:
+        self._loader = handler.application.settings["template_loader"]
+        self._base_url = handler.base_url
+        self._task_url = handler.reverse_url("task", "")
+        self._allows_actions = handler.allows_actions
+        self._sessions = handler.services.sessions
+
+    def render(self, name: str, session_id: str, **values: object) -> str:
+        """Return a template in `templates/session/` as HTML."""
+        template = self._loader.load(f"session/{name}.html")
+        text: str = template.generate(
+            base_url=self._base_url,
+            page_url=f"{self._base_url}/collabs/{session_id}",
+            session_id=session_id,
+            task_url=self._task_url,
+            allows_actions=self._allows_actions,
+            dollars=dollars,
+            duration=duration,
+            exact=escape,
+            markdown=render_markdown,
+            time_html=time_html,
+            state_class=lambda state: _STATES.get(state, ""),
+            **values,
+        ).decode()
+        return text.strip()
+
+    def fragments(
+        self,
+        shown: ShownSession,
+        row: CollabRow,
+        condition: Condition,
+        params: SessionParams,
+        transcript: Transcript | None,
+    ) -> Fragments:
+        """Return the fragments of a page. It renders Markdown, so it is called in a thread.
+
+        Args:
+            shown: The session.
+            row: Its row in the list.
+            condition: What it does, or why it does not move.
+            params: What the page shows.
+            transcript: The turns that it shows; None: the newest ones.
+        """
+        session = cast("dict[str, Any]", session_json(shown.parts, condition))
+        who = Who({person["id"]: person for person in session["participants"]})
+        html, lists = self._people(shown, session, who, params)
+        entries = self._entries(shown, session) if transcript is None else transcript.entries
+        turns = {entry.element: self._turn(shown, session["id"], entry, who) for entry in entries}
+        html |= turns
+        lists |= {"turns": tuple(turns)}
+        html["earlier"] = self.render(
+            "earlier", session["id"], session=session, entries=entries, params=params, transcript=transcript,
+            has_earlier=shown.has_earlier,
+        )  # fmt: skip
+        html["memory"] = self.render(
+            "memory", session["id"], memory=shown.memory, problem=shown.memory_problem
+        )
+        html["children"] = self.render("children", session["id"], children=self._children(session))
+        for name in ("summary", "questions", "open", "board", "decisions", "tensions"):
+            html[name] = self.render(
+                name,
+                session["id"],
+                session=session,
+                row=row,
+                cells=cells_of(row),
+                who=who,
+                limits=[_limit(limit, row) for limit in row["limits"]],
+                span_text=span_text,
+            )
+        return Fragments(html, lists)
+
+    def _children(self, session: Mapping[str, Any]) -> list[dict[str, object]]:
+        """Return the sessions below this one, each with its depth."""
+        depths, children = {session["id"]: -1}, []
+        for child in session["descendants"]:
+            child_id = child["session_id"]
+            depths[child_id] = depths.get(child["parent"], -1) + 1
+            row = self._sessions.get(child_id)
+            cells = None if row is None else cells_of(row)
+            children.append(
+                {
+                    "id": child_id,
+                    "turn": child["turn"],
+                    "depth": depths[child_id],
+                    "title": child_id[:8] if cells is None else cells.title,
+                    "shown": cells and cells.badge,
+                    "class": cells and cells.badge_class,
+                    "cost": cells.cost if row is not None and row["cost_micros"] and cells else "",
+                }
+            )
+        return children
+
+    def _entries(self, shown: ShownSession, session: Mapping[str, Any]) -> list[TurnEntry]:
+        spans = shown.timeline["spans"]
+        closed = build_entries(shown.messages, spans, opened_ms=session["opened_ms"])
+        # The state may be older than the messages: a turn whose message is written is no longer open.
+        written = {entry.element for entry in closed}
+        live = live_entries(session["open_turns"], shown.texts)
+        return [*closed, *(entry for entry in live if entry.element not in written)]
+
+    def _turn(self, shown: ShownSession, session_id: str, entry: TurnEntry, who: Who) -> str:
+        known = shown.rendered.get(entry.element)
+        if known is not None and known[0] == entry:
+            return known[1]
+        api = f"{self._base_url}/api/collabs/{session_id}"
+        text = self.render(
+            "turn", session_id, entry=entry, who=who, message_url=f"{self._base_url}/collabs/{session_id}/messages/",
+            file_url=f"{api}/attachments/",
+        )  # fmt: skip
+        shown.rendered[entry.element] = entry, text
+        if len(shown.rendered) > MAX_RENDERED:
+            del shown.rendered[next(iter(shown.rendered))]
+        return text
+
+    def _people(
+        self, shown: ShownSession, session: dict[str, Any], who: Who, params: SessionParams
+    ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+        """Return the rows of the participants with their lanes, and the head of their table."""
+        timeline = shown.timeline
+        is_final = session["is_final"] or not session["is_live"]
+        now_ms = session["ended_ms"] or (session["now_ms"] if session["is_live"] else session["updated_ms"])
+        axis = make_axis(timeline["spans"], now_ms=now_ms, is_final=is_final)
+        lanes = draw_lanes(timeline["spans"], timeline["waits"], axis, opened_ms=session["opened_ms"])
+        people = _sorted_people(session["participants"], params.people)
+        html = {
+            f"who-{person['id']}": self.render(
+                "person",
+                session["id"],
+                person=person,
+                details=who.details(person["id"]),
+                bars=lanes.get(person["id"], ()),
+            )
+            for person in people
+        }
+        html["people-head"] = self.render(
+            "people_head", session["id"], axis=axis, is_final=is_final, params=params, sorts=PEOPLE_SORTS
+        )
+        order = tuple(f"who-{person['id']}" for person in people)
+        return html, {"people": order}
+
+
+def _sorted_people(people: Sequence[dict[str, Any]], column: str) -> list[dict[str, Any]]:
+    if column not in PEOPLE_SORTS:
+        return list(people)
+
+    def amount(person: dict[str, Any]) -> int:
+        usage = person["usage"]
+        amounts = {"turns": person["turns"], "tokens": usage["tokens"], "cost": usage["cost_micros"]}
+        return int(amounts[column])
+
+    return sorted(people, key=amount, reverse=True)
+
+
+def _limit(limit: Mapping[str, Any], row: CollabRow) -> dict[str, object]:
+    """Return a limit as the summary shows it."""
+    unit, used, most = limit["unit"], limit["used"], limit["limit"]
+    is_near = unit in ("tokens", "cost_micros", "seconds") and used >= NEAR * most
+    is_count = unit not in ("cost_micros", "seconds")
+    return {
+        "name": {"cost_micros": "Cost", "seconds": "Time"}.get(unit, unit.capitalize()),
+        "text": f"{used:,.0f} of {most:,.0f}" if is_count else limit_text(unit, used, most),
+        "value": min(used, most),
+        "max": most,
+        "class": "done" if row["shown"] == "completed" else "near" if is_near else "",
+    }

@@ -1,0 +1,127 @@
+// Live parts of a page that the server renders: elements are replaced by their ids, and times grow older.
+//
+// The page has an element with `data-view` (the name of the view) and `data-sent` (the token of what it has). Whether
+// Flower answers, and how old the page is, is shown by health.js.
+import { isStale, receive } from "./health.js";
+import { updateNode } from "./nodes.js";
+import { base } from "./page.js";
+
+const POLL_MS = 1000;
+const RETRY_STREAM_MS = 30000;
+const AGE_MS = 1000;
+
+const root = document.querySelector("[data-view], [data-live]");
+let token = root.dataset.sent;
+let streamAt = 0;
+
+const address = (end) => {
+  const query = new URLSearchParams(location.search);
+  query.set("view", root.dataset.view);
+  query.set("after", token);
+  return `${base}${root.dataset.live ?? "/api/collabs"}/${end}?${query}`;
+};
+
+/** Show fragments: `html` by id, and `lists`: the ids of a list in their order. */
+export function show({ html = {}, lists = {} }) {
+  const fresh = new Map();
+  for (const [id, text] of Object.entries(html)) {
+    const holder = document.createElement("template");
+    holder.innerHTML = text;
+    fresh.set(id, holder.content.firstElementChild);
+  }
+  for (const [id, order] of Object.entries(lists)) arrange(document.getElementById(id), order, fresh);
+  for (const [id, element] of fresh) {
+    const old = document.getElementById(id);
+    if (old) updateNode(old, element);
+  }
+  tellTimes();
+  document.dispatchEvent(new Event("fragments"));
+}
+
+/** Give a list its elements in their order. If the element with the focus leaves, its neighbour gets the focus. */
+function arrange(list, order, fresh) {
+  const active = document.activeElement;
+  const kept = new Set(order);
+  for (const element of [...list.children]) {
+    if (kept.has(element.id)) continue;
+    const neighbour = element.nextElementSibling ?? element.previousElementSibling;
+    const hadFocus = element.contains(active);
+    element.remove();
+    if (hadFocus) (neighbour?.querySelector("a") ?? list.closest("[tabindex]"))?.focus({ preventScroll: true });
+  }
+  order.forEach((id, index) => {
+    const element = document.getElementById(id) ?? fresh.get(id);
+    if (element && list.children[index] !== element) list.insertBefore(element, list.children[index] ?? null);
+  });
+  if (active !== document.activeElement && list.contains(active)) active.focus({ preventScroll: true });
+}
+
+function follow() {
+  const source = new EventSource(address("stream"));
+  root.dataset.source = "stream";
+  source.addEventListener("fragments", (event) => {
+    token = event.lastEventId || token;
+    show(JSON.parse(event.data));
+  });
+  source.addEventListener("end", () => source.close());
+  source.addEventListener("health", (event) => receive(JSON.parse(event.data)));
+  source.onerror = () => {
+    if (source.readyState !== EventSource.CLOSED) return;
+    // The browser has too many streams, or Flower refuses this one.
+    streamAt = Date.now() + RETRY_STREAM_MS;
+    poll();
+  };
+}
+
+async function poll() {
+  if (Date.now() >= streamAt) {
+    follow();
+    return;
+  }
+  root.dataset.source = "polling";
+  try {
+    const response = await fetch(address("changes"), { headers: { Accept: "application/json" } });
+    if (response.ok) {
+      const answer = await response.json();
+      token = answer.after;
+      show(answer);
+    }
+  } catch {
+    // health.js shows that Flower does not answer.
+  }
+  setTimeout(poll, POLL_MS);
+}
+
+/** Write the times of the page: `data-as` is `ago`, `for`, `clock`, `minute` or `moment`. Old data has no ages. */
+function tellTimes() {
+  const isOld = isStale();
+  for (const element of root.querySelectorAll("time[data-as]")) {
+    const at = new Date(element.dateTime);
+    const text = textOf(at, element.dataset.as, isOld);
+    if (element.textContent !== text) element.textContent = text;
+    if (!element.title) element.title = at.toLocaleString();
+  }
+}
+
+function textOf(at, form, isOld) {
+  if (form === "for") return span(Date.now() - at);
+  if (form === "ago" && !isOld) return `${span(Date.now() - at)} ago`;
+  if (form === "moment") return at.toLocaleString([], { dateStyle: "medium", timeStyle: "short", hour12: false });
+  const isToday = at.toDateString() === new Date().toDateString();
+  const date = isToday ? {} : { day: "numeric", month: "short" };
+  const second = form === "minute" ? {} : { second: "2-digit" };
+  return at.toLocaleString([], { ...date, hour: "2-digit", minute: "2-digit", ...second, hour12: false });
+}
+
+/** Return a span of time in its largest unit, such as "5 min". */
+export function span(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172800) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86400)} d`;
+}
+
+if (root.dataset.view) follow();
+tellTimes();
+setInterval(tellTimes, AGE_MS);

@@ -1,0 +1,60 @@
+"""Searches in the archive give what the same query gives for sessions in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from scaling import scaled_examples
+from sessions.searched import NOW_MS, PARAMS, write_sessions
+from symposia.archive.archive import Archive
+from symposia.dashboard.views.collab_row import CollabRow
+from symposia.dashboard.views.session_search import SearchPage, archived_row, build_groups, build_page
+from symposia.models.sessions.query import SessionQuery
+from symposia.models.text.ids import new_id
+
+pytestmark = pytest.mark.leaves_keys
+often = settings(
+    max_examples=scaled_examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@pytest.fixture
+def rows(archive: Archive) -> list[CollabRow]:
+    """The rows of sessions in the archive."""
+    write_sessions(archive)
+    return [archived_row(session) for session in archive.reader.page(limit=100).items]
+
+
+def answer(page: SearchPage) -> object:
+    return [row["id"] for row in page.rows], dict(page.counts), page.total, page.pages, page.page
+
+
+def test_sql_and_memory_give_the_same(archive: Archive, rows: list[CollabRow]) -> None:
+    @often
+    @given(params=PARAMS)
+    def check(params: dict[str, str]) -> None:
+        query, notices = SessionQuery.read({name: [value] for name, value in params.items()})
+        assert notices == ()
+        in_memory = answer(build_page(rows, None, query=query, now_ms=NOW_MS))
+        # All in the archive; and a part of them in memory, too.
+        for live in ([], rows[::2]):
+            assert answer(build_page(live, archive.reader, query=query, now_ms=NOW_MS)) == in_memory
+            if query.group:
+                groups, _ = build_groups(live, archive.reader, query=query, now_ms=NOW_MS)
+                assert groups == build_groups(rows, None, query=query, now_ms=NOW_MS)[0]
+        matching = [row["id"] for row in rows if query.matches(row, now_ms=NOW_MS)]
+        found = build_page([], archive.reader, query=replace(query, page=1, per_page=500), now_ms=NOW_MS)
+        assert sorted(row["id"] for row in found.rows) == sorted(matching)
+
+    check()
+
+
+def test_ids_in_memory_may_be_many(archive: Archive, rows: list[CollabRow]) -> None:
+    others = [{**rows[0], "id": new_id()} for _ in range(40_000)]
+    page = build_page(others, archive.reader, query=SessionQuery(), now_ms=NOW_MS)
+    assert (page.total, page.counts["all"]) == (40_000 + len(rows), 40_000 + len(rows))

@@ -1,0 +1,118 @@
+"""The layout of the list with long and foreign texts, at four widths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from live import result_of, until
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.stop_conditions import MaxTurns
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+
+WIDTHS = (1400, 1000, 800, 390)
+LONG = (
+    "How should the reading room lend rare books to the other libraries of the city during the renovation? "
+    * 3
+)
+#: Title -> mode and agents. The text of `hostile_fail` is a long error.
+SESSIONS: dict[str, dict[str, Any]] = {
+    LONG: {"mode": "broadcast", "agents": {**{f"gated{n}": "gated" for n in range(7)}, "cyd": "say"}},
+    "unbroken" * 30: {"mode": "round_robin", "agents": {"ann": "hostile_say", "bob": "hostile_fail"}},
+    "展覧会カタログの翻訳:第三章「古い地図と航海の記録」を英語とフランス語に訳し、用語を統一する" * 2: {
+        "mode": "round_robin",
+        "agents": {"翻訳者": "human", "bob": "say"},
+        "tenant": "museum-of-" + "long" * 20,
+    },
+    "مراجعة عقد الإيجار والملاحق قبل التوقيع النهائي " * 3: {
+        "mode": "pair",
+        "agents": {"ann": "say", "bob": "navigator"},
+    },
+}
+#: Returns what is wrong with the layout: one line for each element.
+FAULTS = """() => {
+  const faults = [];
+  const root = document.documentElement;
+  if (root.scrollWidth > innerWidth) faults.push(`page: ${root.scrollWidth} of ${innerWidth} pixels`);
+  const hides = (it) => /hidden|clip/.test(getComputedStyle(it).overflow);
+  const scrolls = (it) => /auto|scroll/.test(getComputedStyle(it).overflowX);
+  const canBeSeen = (it) => it.closest("[title], summary.cut, select, input");
+  let bottom = 0;
+  for (const it of document.querySelectorAll("main *")) {
+    if (!it.checkVisibility() || it.closest(".visually-hidden, option, datalist")) continue;
+    const box = it.getBoundingClientRect();
+    if (!box.width || !box.height) continue;
+    const name = `${it.tagName}.${it.className} ${it.textContent.trim().slice(0, 40)}`;
+    bottom = Math.max(bottom, box.bottom + scrollY);
+    let frame = it.parentElement;
+    while (frame && !scrolls(frame)) frame = frame.parentElement;
+    if (!frame && (box.left < -1 || box.right > innerWidth + 1)) faults.push(`outside: ${name}`);
+    const isCut = it.scrollWidth > it.clientWidth + 1 || it.scrollHeight > it.clientHeight + 1;
+    if (isCut && it.clientWidth && hides(it) && !canBeSeen(it)) faults.push(`cut: ${name}`);
+    if (isCut && it.matches("td, th") && it.scrollWidth > it.clientWidth + 1) faults.push(`overflows: ${name}`);
+  }
+  const rest = root.scrollHeight - Math.max(bottom, innerHeight);
+  if (rest > 60) faults.push(`${rest} blank pixels below the content`);
+  return faults;
+}"""
+
+
+@pytest.fixture(scope="module")
+def sessions(services):
+    """Sessions whose texts are long or foreign; those that wait are cancelled after the tests."""
+    gate = services.folder / "layout-gate"
+    jobs = {}
+    for title, options in SESSIONS.items():
+        people = [Participant(participant_id=name) for name in options["agents"]]
+        collab = Collab(title=title, purpose="see it", mode=options["mode"], participants=people)
+        jobs[title] = services.client.submit(
+            collab,
+            agents=options["agents"],
+            tenant=options.get("tenant"),
+            options={"aggregator": "cyd"} if options["mode"] == "broadcast" else {},
+            parameters={"gate": str(gate)},
+            stop=MaxTurns(40),
+        )
+    speaking = jobs[LONG]
+    until(
+        lambda: sum(turn.status == "speaking" for turn in speaking.state().open_turns()) == 7, what="7 speak"
+    )
+    result_of(jobs["unbroken" * 30], timeout_s=60)
+    yield jobs
+    gate.touch()
+    for job in jobs.values():
+        if not job.state().is_final:
+            job.cancel()
+
+
+def test_nothing_is_cut_or_outside_at_any_width(sessions, open_tab, pictures):
+    page = open_tab("/collabs", reduced_motion="reduce").page
+    for job in sessions.values():
+        expect(page.locator(f"#row-{job.id}")).to_be_visible()
+    expect(page.locator(f"#row-{sessions[LONG].id} .c-now")).to_contain_text("and 4 more")
+    faults = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 844})
+        faults[width] = page.evaluate(FAULTS)
+        page.screenshot(path=pictures / f"list-{width}.png", full_page=True)
+    assert {width: lines for width, lines in faults.items() if lines} == {}
+
+
+def test_whole_error_is_one_click_away(sessions, open_tab):
+    page = open_tab("/collabs?status=failed").page
+    cut = page.locator(f"#row-{sessions['unbroken' * 30].id} summary")
+    before = cut.evaluate("it => it.clientHeight")
+    cut.click()
+    assert cut.evaluate("it => it.scrollHeight <= it.clientHeight + 1")
+    assert cut.evaluate("it => it.clientHeight") >= before
+
+
+def test_columns_keep_their_widths(sessions, open_tab):
+    page = open_tab("/collabs?q=unbroken").page
+    widths = "() => [...document.querySelectorAll('#sessions thead th')].map((it) => it.offsetWidth)"
+    before = page.evaluate(widths)
+    page.goto("/collabs")
+    assert page.evaluate(widths) == before

@@ -1,0 +1,122 @@
+"""Open pages while all workers are killed, Redis is stopped, or Flower is restarted: they say so, and recover by themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from servers.browser import own_browser, own_tab
+from servers.expendable import Expendable, expendable_services
+
+#: Playwright runs an event loop in the thread of a test.
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("ignore:a blocking call waits for a session"),
+]
+
+PATHS = ("/collabs", "/inbox", "/schedules", "/reviews")
+LIVE = re.compile("^Live")
+OpenPages = Callable[..., dict[str, Page]]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser."""
+    with own_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def services(tmp_path: Path, settings: dict[str, str]) -> Iterator[Expendable]:
+    """Services that the test may end."""
+    with expendable_services(tmp_path, settings) as services:
+        yield services
+
+
+@pytest.fixture
+def open_pages(services: Expendable, browser: Browser) -> Iterator[OpenPages]:
+    """Opens pages, each of a profile of its own."""
+    with ExitStack() as stack:
+
+        def open_pages(*paths: str) -> dict[str, Page]:
+            pages = {path: stack.enter_context(own_tab(browser, services.flower.url)).page for path in paths}
+            for path, page in pages.items():
+                page.goto(path)
+            return pages
+
+        yield open_pages
+
+
+def expect_said(pages: dict[str, Page], words: str, level: str) -> None:
+    for path, page in pages.items():
+        expect(page.locator("#health .notice"), path).to_contain_text(words)
+        expect(page.locator("#health .fresh"), path).to_have_text(re.compile(f"^{level}"))
+
+
+def expect_live(pages: dict[str, Page]) -> None:
+    for path, page in pages.items():
+        expect(page.locator("#health .notice"), path).to_have_count(0)
+        expect(page.locator("#health .fresh"), path).to_have_text(LIVE)
+
+
+def prefix_of_status(page: Page) -> str:
+    return str(page.evaluate("getComputedStyle(document.getElementById('status'), '::before').content"))
+
+
+def test_pages_say_that_all_workers_are_lost(services: Expendable, open_pages: OpenPages):
+    job = services.submit()
+    pages = open_pages(*PATHS, f"/collabs/{job.id}")
+    session = pages[f"/collabs/{job.id}"]
+    why = session.locator("#session-notice .notice")
+    expect_live(pages)
+    expect(why).to_contain_text("ann speaks for")
+    services.workers[0].kill()
+    expect_said(pages, "No worker since", "Live")
+    expect(why).to_contain_text("Worker w1@live is lost since")
+    expect(why).to_contain_text("ann was speaking in turn 1.")
+    expect(session.locator("#status")).to_have_text("worker lost")
+    expect(session.locator("#people")).to_contain_text("worker lost")
+    expect(pages["/inbox"].locator("#health .notice")).to_contain_text("1 session cannot go on")
+    services.start_worker()
+    expect_live(pages)
+    expect(why).to_contain_text("on worker w2@live")
+    services.gate.touch()
+    expect(why).to_contain_text("Completed at")
+    expect(session.locator("#health .fresh")).to_have_text(re.compile("^Ended"))
+
+
+def test_pages_say_that_redis_does_not_answer(services: Expendable, open_pages: OpenPages):
+    job = services.submit()
+    pages = open_pages(*PATHS, f"/collabs/{job.id}")
+    session = pages[f"/collabs/{job.id}"]
+    expect_live(pages)
+    assert prefix_of_status(session) == "none"
+    services.server.stop()
+    expect_said(pages, "Redis does not answer since", "Stale")
+    assert prefix_of_status(session) == '"was: "'
+    late = open_pages("/collabs", f"/collabs/{job.id}", "/inbox")
+    expect_said(late, "Redis does not answer since", "Stale")
+    health = services.flower.json("/api/collabs")["health"]
+    assert (health["level"], health["redis_away_ms"] is not None) == ("stale", True)
+    services.server.start()
+    expect_live(pages | late)
+    expect(session.locator("#session-notice")).to_contain_text("ann speaks for")
+    services.gate.touch()
+    for page in (session, late[f"/collabs/{job.id}"]):
+        expect(page.locator("#status")).to_have_text("completed")
+
+
+def test_pages_say_that_flower_does_not_answer(services: Expendable, open_pages: OpenPages):
+    job = services.submit()
+    pages = open_pages(*PATHS, f"/collabs/{job.id}")
+    expect_live(pages)
+    services.flower.kill()
+    expect_said(pages, "No connection to Flower since", "Stale")
+    services.flower.start()
+    expect_live(pages)
