@@ -33,7 +33,7 @@ def open_sessions(handler: DashboardHandler) -> OpenSessions:
     """Return the sessions whose pages are open in this process."""
     settings = handler.application.settings
     if _OPEN not in settings:
-        settings[_OPEN] = OpenSessions(handler.services)
+        settings[_OPEN] = OpenSessions(handler.services.client, handler.services.hub.streams)
     opened: OpenSessions = settings[_OPEN]
     return opened
 

@@ -13,10 +13,11 @@ from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from pydantic import JsonValue
 
+from ...client.aio.client import AsyncClient
 from ...client.aio.jobs import AsyncCollabJob, blocking_job
 from ...jobs.collab import CollabJob
 from ...models.errors import CorruptSession, SessionNotFound, SymposiaError
@@ -34,10 +35,7 @@ from ..views.session.usage import UsageTotals
 from ..views.visible import make_fields_visible
 from .fragments import Fragments
 from .positions import read_positions
-from .session_streams import StreamEntry
-
-if TYPE_CHECKING:
-    from ..services import Services
+from .session_streams import SessionStreams, StreamEntry
 
 log = logging.getLogger(__name__)
 
@@ -79,13 +77,17 @@ class OpenSession:
     """What the open pages of one session show.
 
     Args:
-        services: The services of the dashboard.
+        client: The client of the dashboard.
+        streams: The streams of sessions.
         session: The session.
         usage: The sums of this process.
     """
 
-    def __init__(self, services: Services, session: AsyncCollabJob, usage: UsageTotals) -> None:
-        self._services = services
+    def __init__(
+        self, client: AsyncClient, streams: SessionStreams, session: AsyncCollabJob, usage: UsageTotals
+    ) -> None:
+        self._client = client
+        self._streams = streams
         self._session = session
         self._usage = usage
         self._follower: asyncio.Task[None] | None = None
@@ -195,7 +197,7 @@ class OpenSession:
         self._changed = asyncio.Event()
 
     async def _open(self) -> None:
-        run = self._services.client.run
+        run = self._client.run
         await self._read_state()
         page = await run(read_messages, self.job, count=MESSAGES)
         events = await run(read_events, self.job, count=EVENTS)
@@ -207,7 +209,7 @@ class OpenSession:
     async def _read_state(self) -> None:
         self._is_dirty, self._state_at = False, time.monotonic()
         before = self._parts
-        self._parts = parts = await self._services.client.run(read_session, self.job, self._usage)
+        self._parts = parts = await self._client.run(read_session, self.job, self._usage)
         if before is not None and before.state.opened_ms != parts.state.opened_ms:
             self._parts = before  # the id is used again, for another session
             raise SessionNotFound(self._session.id)
@@ -221,7 +223,7 @@ class OpenSession:
     async def _read_memory(self) -> None:
         options = self.parts.facts.spec.memory
         try:
-            report = await self._services.client.memory.show(
+            report = await self._client.memory.show(
                 str(options and options.user_id), str(options and options.room_id)
             )
         except _ERRORS as error:
@@ -237,7 +239,7 @@ class OpenSession:
         """Take the changes of the session until it ends, or no page is open."""
         start = read_positions(f"{self.parts.followed_from_ms}-0")
         try:
-            followed = self._services.hub.streams.follow(self._session.id, after=start, idle_s=_CHECK_S)
+            followed = self._streams.follow(self._session.id, after=start, idle_s=_CHECK_S)
             async with aclosing(followed):
                 async for entries in followed:
                     if time.monotonic() - self.used_at > UNUSED_S:
@@ -301,11 +303,13 @@ class OpenSessions:
     """The sessions whose pages are open.
 
     Args:
-        services: The services of the dashboard.
+        client: The client of the dashboard.
+        streams: The streams of sessions.
     """
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, client: AsyncClient, streams: SessionStreams) -> None:
+        self._client = client
+        self._streams = streams
         self._usage = UsageTotals()
         self._sessions: OrderedDict[str, OpenSession] = OrderedDict()
 
@@ -325,10 +329,12 @@ class OpenSessions:
         """
         opened = self._sessions.get(session_id)
         if opened is None or opened.is_outdated:
-            session = await self._services.client.get_job(session_id)
+            session = await self._client.get_job(session_id)
             newer = self._sessions.get(session_id)
             if newer is None or newer is opened:
-                newer = self._sessions[session_id] = OpenSession(self._services, session, self._usage)
+                newer = self._sessions[session_id] = OpenSession(
+                    self._client, self._streams, session, self._usage
+                )
             opened = newer
         self._sessions.move_to_end(session_id)
         self._close_unused()
