@@ -13,14 +13,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from decimal import Decimal
 from typing import Any, Self
 
 from ..errors import InvalidInput
 from ..protocol.collab import CollabMode
-from ..text.durations import read_span
+from .query_params import ParamReader, moment_ms
 from .shown_status import ShownStatus
 
 #: Kinds of attention, by their names in the URL, with the words of the page.
@@ -53,10 +51,6 @@ DEFAULT_SORT = "-activity"
 DEFAULT_PER_PAGE = 50
 MAX_PER_PAGE = 500
 MAX_PAGE = 1_000_000
-#: Maximum characters of a text.
-MAX_TEXT = 500
-#: Maximum of `cost_min`, in US dollars.
-MAX_USD = 1_000_000
 
 _STATUSES = tuple(status.value for status in ShownStatus)
 _MODES = tuple(mode.value for mode in CollabMode)
@@ -124,9 +118,12 @@ class SessionQuery:
 
     @classmethod
     def _read(cls, params: Mapping[str, Sequence[str]]) -> tuple[Self, list[InvalidInput]]:
-        reader = _Reader(params)
-        statuses = reader.choices("status", _STATUSES, also=tuple(ATTENTIONS))
-        attentions = (*reader.choices("attention", tuple(ATTENTIONS)), *_among(statuses, ATTENTIONS))
+        reader = ParamReader(params)
+        statuses = reader.choices("status", _STATUSES, also=tuple(ATTENTIONS), aliases=_OLD_ATTENTIONS)
+        attentions = (
+            *reader.choices("attention", tuple(ATTENTIONS), aliases=_OLD_ATTENTIONS),
+            *_among(statuses, ATTENTIONS),
+        )
         values: dict[str, Any] = {name: reader.text(name) for name in _TEXTS}
         values |= {
             "status": _among(statuses, _STATUSES),
@@ -135,7 +132,7 @@ class SessionQuery:
             "cost_min": reader.micros("cost_min"),
             "since": reader.moment("since"),
             "until": reader.moment("until"),
-            "sort": reader.sort() or DEFAULT_SORT,
+            "sort": reader.order("sort", tuple(SORT_FIELDS)) or DEFAULT_SORT,
             "group": reader.choice("group", GROUPS),
             "page": reader.number("page", 1, most=MAX_PAGE),
             "per_page": reader.number("per_page", DEFAULT_PER_PAGE, most=MAX_PER_PAGE),
@@ -251,29 +248,6 @@ def sort_value(row: Mapping[str, Any], query: SessionQuery, now_ms: int) -> tupl
     return value.lower() if isinstance(value, str) else value, row["id"]
 
 
-@lru_cache(maxsize=32)
-def moment_ms(text: str, now_ms: int) -> int | None:
-    """Return a time in milliseconds since the epoch; None for an empty text.
-
-    Raises:
-        ValueError: The text is neither an age such as `24h` nor a date or time in ISO 8601 (UTC without a zone).
-    """
-    if not text:
-        return None
-    try:
-        # A number without a unit is no age, because `read_span` reads seconds.
-        seconds = 0 if text.isdigit() else read_span(text)
-    except ValueError:
-        seconds = 0
-    if seconds > 0:
-        return now_ms - seconds * 1000
-    try:
-        moment = datetime.fromisoformat(text)
-        return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-    except OverflowError as error:
-        raise ValueError(str(error)) from None
-
-
 def _among(values: Iterable[str], allowed: Iterable[str]) -> tuple[str, ...]:
     names = tuple(allowed)
     return tuple(value for value in values if value in names)
@@ -281,80 +255,3 @@ def _among(values: Iterable[str], allowed: Iterable[str]) -> tuple[str, ...]:
 
 def _has_agent(row: Mapping[str, Any], name: str) -> bool:
     return any(name in (who["agent"], who["participant"]) for who in row["agents"])
-
-
-class _Reader:
-    """Reader of parameters, which collects a line for each wrong value."""
-
-    def __init__(self, params: Mapping[str, Sequence[str]]) -> None:
-        self._params = params
-        self.faults: list[InvalidInput] = []
-
-    def text(self, name: str) -> str:
-        """Return a text without spaces around; one that is too long is cut."""
-        value = (list(self._params.get(name, ())) or [""])[-1]
-        # Databases take neither NUL nor lone surrogates.
-        value = value.replace("\x00", "").encode(errors="replace").decode().strip()
-        if len(value) > MAX_TEXT:
-            self._refuse(name, value, f"only the first {MAX_TEXT} characters are used")
-        return value[:MAX_TEXT].rstrip()
-
-    def choices(self, name: str, allowed: Sequence[str], *, also: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the values of a list, in their order; `also` are values of earlier versions."""
-        values = [part.strip() for value in self._params.get(name, ()) for part in value.split(",")]
-        values = [attention_name(value) or value for value in values if value]
-        for value in values:
-            if value not in (*allowed, *also):
-                self._refuse(name, value, f"must be one of {', '.join(allowed)}")
-        return tuple(dict.fromkeys(_among(values, (*allowed, *also))))
-
-    def choice(self, name: str, allowed: Sequence[str]) -> str:
-        """Return one of the allowed values; empty for none."""
-        value = self.text(name)
-        if value and value not in allowed:
-            self._refuse(name, value, f"must be one of {', '.join(allowed)}")
-            return ""
-        return value
-
-    def sort(self) -> str:
-        """Return the order; empty for none."""
-        value = self.text("sort")
-        if value and value.removeprefix("-") not in SORT_FIELDS:
-            self._refuse("sort", value, f"must be one of {', '.join(SORT_FIELDS)}, with `-` for descending")
-            return ""
-        return value
-
-    def moment(self, name: str) -> str:
-        """Return the text of a time; empty for none."""
-        value = self.text(name)
-        try:
-            moment_ms(value, 0)
-        except ValueError:
-            self._refuse(name, value, "must be an age such as 24h or 7d, or a time such as 2026-01-31T14:00")
-            return ""
-        return value
-
-    def micros(self, name: str) -> int:
-        """Return an amount in US dollars as millionths."""
-        value = self.text(name)
-        try:
-            usd = Decimal(value or 0)
-        except InvalidOperation:
-            usd = Decimal("NaN")
-        if not (usd.is_finite() and 0 <= usd <= MAX_USD):
-            self._refuse(name, value, f"must be an amount in US dollars, at most {MAX_USD:,}")
-            return 0
-        return int(usd * 1_000_000)
-
-    def number(self, name: str, default: int, *, most: int) -> int:
-        """Return a whole number from 1 to `most`."""
-        value = self.text(name)
-        if not value:
-            return default
-        if not (value.isascii() and value.isdigit() and len(value) < 10 and 1 <= int(value) <= most):
-            self._refuse(name, value, f"must be a whole number from 1 to {most:,}")
-            return default
-        return int(value)
-
-    def _refuse(self, name: str, value: str, rule: str) -> None:
-        self.faults.append(InvalidInput(name, value, rule))

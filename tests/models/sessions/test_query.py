@@ -18,7 +18,8 @@ from symposia.models.sessions.progress import (
     first_limit,
     limits_in_use,
 )
-from symposia.models.sessions.query import ATTENTIONS, SessionQuery, moment_ms
+from symposia.models.sessions.query import ATTENTIONS, SessionQuery
+from symposia.models.sessions.query_params import moment_ms
 from symposia.models.sessions.shown_status import shown_status
 from symposia.models.sessions.stop_conditions import (
     CostBudget,
