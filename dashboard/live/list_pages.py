@@ -116,7 +116,7 @@ class ListPages:
         return search.revision != self.sessions.revision
 
     async def _run(self, query: SessionQuery) -> _Search:
-        """Return the result of a search that begins now, or of one that has begun after the newest change."""
+        """Return the result of the search of a query that runs, or of one that begins now."""
         if (running := self._running.get(query)) is None:
             running = self._running[query] = asyncio.create_task(self._run_search(query))
             running.add_done_callback(lambda _: self._running.pop(query, None))
