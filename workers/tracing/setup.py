@@ -62,7 +62,8 @@ def start_tracing() -> SessionTracing | None:
     if (problem := find_problem(settings)) is not None:
         log.error("sessions are not traced: %s; try: %s", problem.text, problem.command)
         return None
-    from .session_tracing import DerivedIds, SessionTracing, build_meters, build_provider
+    from .provider import DerivedIds, build_meters, build_provider
+    from .session_tracing import SessionTracing
 
     ids = DerivedIds()
     try:

@@ -13,7 +13,7 @@ def look(place: str) -> str:
 
 
 #: What only traces need: redis-py imports other parts of OpenTelemetry where they are installed.
-TRACES = ("opentelemetry.sdk.trace", "opentelemetry.exporter", "symposia.workers.tracing.session_tracing")
+TRACES = ("opentelemetry.sdk.trace", "opentelemetry.exporter", "symposia.workers.tracing.provider")
 
 
 def modules(turn: TurnContext) -> str:

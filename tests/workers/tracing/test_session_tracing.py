@@ -21,12 +21,8 @@ from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import attempt_span_id, new_id, session_span_id, trace_id
 from symposia.models.turns.turn import Usage
 from symposia.tasks.ports import AttemptEnd, AttemptError, AttemptStart, Cause, active_span
-from symposia.workers.tracing.session_tracing import (
-    MAX_ATTRIBUTE_CHARS,
-    DerivedIds,
-    SessionTracing,
-    build_provider,
-)
+from symposia.workers.tracing.provider import MAX_ATTRIBUTE_CHARS, DerivedIds, build_provider
+from symposia.workers.tracing.session_tracing import SessionTracing
 from symposia.workers.tracing.setup import find_problem, start_tracing
 from symposia.workers.tracing.turn_spans import TurnTracers
 

@@ -19,7 +19,8 @@ from symposia.state.presence import WorkerPresence
 from symposia.state.worker_routes import AwaitedAgents, WorkerRoutes
 from symposia.tasks.waiting.parked_turn import read_question
 from symposia.tasks.waiting.subsessions.opening import open_child
-from symposia.workers.tracing.session_tracing import DerivedIds, SessionTracing
+from symposia.workers.tracing.provider import DerivedIds
+from symposia.workers.tracing.session_tracing import SessionTracing
 
 
 def outer(installation, **how):
