@@ -115,7 +115,7 @@ def _bars(span: Span, by_key: Mapping[str, Span], queued_ms: int | None, axis: A
     parts = (
         f"turn {turn}: {'speaks' if ended is None else span.get('outcome') or 'ended'}",
         f"attempt {span['attempt']}" if span["attempt"] > 1 else "",
-        duration(ended - began) if None not in (began, ended) else "",
+        duration(ended - began) if began is not None and ended is not None else "",
         f"{span['tokens']:,} tokens" if span.get("tokens") else "",
         span.get("error") or "",
     )
