@@ -107,8 +107,11 @@ class SessionView:
     async def read(self) -> Fragments:
         """Return the fragments of this moment."""
         self.opened = opened = await self._sessions.get(self._session_id)
+        row = self._services.sessions.get(self._session_id)
+        if row is not None and row["ended_ms"] is not None and not opened.parts.state.is_final:
+            await opened.read(is_outdated=True)
         self._revision = opened.revision
-        self.row = self._services.sessions.get(self._session_id) or self._build_row(opened.parts)
+        self.row = row or self._build_row(opened.parts)
         made_from = opened.revision, self.row, self._condition()
         before = opened.fragments.get(self.params)
         if before is not None and before[0] == made_from:

@@ -138,8 +138,8 @@ class OpenSession:
         """Return the session for calls that block."""
         return blocking_job(self._session)
 
-    async def read(self) -> None:
-        """Read the session when it is opened, and its state after a change.
+    async def read(self, *, is_outdated: bool = False) -> None:
+        """Read the session when it is opened, and its state after a change; `is_outdated`: the state is known to be old.
 
         Raises:
             SymposiaError: It cannot be read, and was not read before.
@@ -152,7 +152,7 @@ class OpenSession:
             finally:
                 if self._opening.done():
                     self._opening = None
-        elif self._is_dirty and self.due_in_s() <= 0:
+        elif is_outdated or (self._is_dirty and self.due_in_s() <= 0):
             try:
                 await self._read_state()
             except SessionNotFound:
@@ -166,7 +166,8 @@ class OpenSession:
     @property
     def is_complete(self) -> bool:
         """Return whether the session has ended, and everything of it is read."""
-        return self.parts.state.is_final and not self._is_dirty and self._is_idle()
+        has_memory = self._memory_task is None or self._memory_task.done()
+        return self.parts.state.is_final and not self._is_dirty and self._is_idle() and has_memory
 
     def due_in_s(self) -> float:
         """Return the seconds until the state may be read again."""
