@@ -121,10 +121,16 @@ class StepStore:
         call_script(self._client, "steps/finish", [_key(session_id)], {"ttl_ms": ttl_ms})
         self.index.remove(session_id)
 
+    def claim_call(self, session_id: str, *, lease_ms: int, ttl_ms: int) -> bool:
+        """Claim a call of the URL of a session; return whether no other process makes it, or has made it."""
+        args = {"lease_ms": lease_ms, "ttl_ms": ttl_ms}
+        return bool(call_script(self._client, "steps/claim_call", [_key(session_id)], args)[0] == "granted")
+
     def count_attempt(self, session_id: str, *, ttl_ms: int) -> int:
-        """Count an attempt to call the URL of a session; return their number."""
+        """Count a failed attempt to call the URL of a session, which ends its claim; return their number."""
         with self._client.pipeline(transaction=True) as pipe:
             pipe.hincrby(_key(session_id), "attempts", 1)
+            pipe.hdel(_key(session_id), "claimed_until_ms")
             pipe.pexpire(_key(session_id), ttl_ms)
             return int(pipe.execute()[0])
 

@@ -71,13 +71,30 @@ class OnEndSender:
         if on_end.signature is not None:
             self._send_signature(job, on_end.signature)
         elif on_end.url is not None and self._places.acquire(blocking=False):
-            # For as long as a call takes, no other process claims the session.
-            self._store.index.set_due(job.id, self._first_delay_ms + _TIMEOUT_S * 1000)
-            Thread(target=self._call, args=(job, on_end.url), name="symposia-on-end", daemon=True).start()
+            is_claimed = False
+            try:
+                is_claimed = self._claim_call(job.id)
+            finally:
+                if not is_claimed:
+                    self._places.release()
+            if is_claimed:
+                Thread(target=self._call, args=(job, on_end.url), name="symposia-on-end", daemon=True).start()
+
+    def _claim_call(self, session_id: str) -> bool:
+        """Claim the call for as long as it takes; two sweeps may find the end of a session at the same time."""
+        lease_ms = self._first_delay_ms + _TIMEOUT_S * 1000
+        if not self._store.claim_call(session_id, lease_ms=lease_ms, ttl_ms=self._ttl_ms):
+            return False
+        self._store.index.set_due(session_id, lease_ms)
+        return True
 
     def end(self, session_id: str) -> None:
         """Record that nothing is left to send."""
-        self._store.finish(session_id, ttl_ms=self._settings.retention_s * 1000)
+        self._store.finish(session_id, ttl_ms=self._ttl_ms)
+
+    @property
+    def _ttl_ms(self) -> int:
+        return self._settings.retention_s * 1000
 
     @property
     def _first_delay_ms(self) -> int:
@@ -120,7 +137,7 @@ class OnEndSender:
 
     def _failed(self, session_id: str, error: AgentError) -> None:
         try:
-            failed = self._store.count_attempt(session_id, ttl_ms=self._settings.retention_s * 1000)
+            failed = self._store.count_attempt(session_id, ttl_ms=self._ttl_ms)
             if not error.retryable or failed >= _MAX_ATTEMPTS:
                 log.error("on_end of session %s failed, giving up: %s", session_id, error)
                 self.end(session_id)
