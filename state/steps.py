@@ -13,7 +13,6 @@ from typing import cast
 
 from redis import Redis
 
-from .once import OnceStore
 from .redis.due_index import DueIndex
 from .redis.keys import STEPS, session_key
 from .redis.readers import server_ms
@@ -67,8 +66,6 @@ class StepStore:
         self.index = StepIndex(client)
         #: How far workers have come in the common queue.
         self.progress = QueueProgress(client)
-        #: Calls of URLs that run, or have run.
-        self.once = OnceStore(client)
 
     def register(self, session_id: str, call: str, *, stage: str, check_in_ms: int) -> tuple[str, int]:
         """Store a step before its message is sent (`sent`) or its session is opened (`waiting`).
@@ -124,14 +121,16 @@ class StepStore:
         call_script(self._client, "steps/finish", [_key(session_id)], {"ttl_ms": ttl_ms})
         self.index.remove(session_id)
 
-    def failed_attempts(self, session_id: str) -> int:
-        """Return the number of failed attempts to call the URL of a session."""
-        return int(cast("str | None", self._client.hget(_key(session_id), "attempts")) or 0)
+    def claim_call(self, session_id: str, *, lease_ms: int, ttl_ms: int) -> bool:
+        """Claim a call of the URL of a session; return whether no other process makes it, or has made it."""
+        args = {"lease_ms": lease_ms, "ttl_ms": ttl_ms}
+        return bool(call_script(self._client, "steps/claim_call", [_key(session_id)], args)[0] == "granted")
 
     def count_attempt(self, session_id: str, *, ttl_ms: int) -> int:
-        """Count an attempt to call the URL of a session; return their number."""
+        """Count a failed attempt to call the URL of a session, which ends its claim; return their number."""
         with self._client.pipeline(transaction=True) as pipe:
             pipe.hincrby(_key(session_id), "attempts", 1)
+            pipe.hdel(_key(session_id), "claimed_until_ms")
             pipe.pexpire(_key(session_id), ttl_ms)
             return int(pipe.execute()[0])
 

@@ -17,7 +17,7 @@ from ...jobs.collab import CollabJob
 from ...jobs.result import JobResult
 from ...models.errors import AgentError, AgentFailed, InvalidInput, SymposiaError
 from ...models.sessions.on_end import OnEnd, check_url
-from ...models.text.ids import derived_id, new_id
+from ...models.text.ids import derived_id
 from ...state.steps import StepStore
 from .once import marked
 
@@ -71,13 +71,30 @@ class OnEndSender:
         if on_end.signature is not None:
             self._send_signature(job, on_end.signature)
         elif on_end.url is not None and self._places.acquire(blocking=False):
-            # For as long as a call takes, no other process claims the session.
-            self._store.index.set_due(job.id, self._first_delay_ms + _TIMEOUT_S * 1000)
-            Thread(target=self._call, args=(job, on_end.url), name="symposia-on-end", daemon=True).start()
+            is_claimed = False
+            try:
+                is_claimed = self._claim_call(job.id)
+            finally:
+                if not is_claimed:
+                    self._places.release()
+            if is_claimed:
+                Thread(target=self._call, args=(job, on_end.url), name="symposia-on-end", daemon=True).start()
+
+    def _claim_call(self, session_id: str) -> bool:
+        """Claim the call for as long as it takes; two sweeps may find the end of a session at the same time."""
+        lease_ms = self._first_delay_ms + _TIMEOUT_S * 1000
+        if not self._store.claim_call(session_id, lease_ms=lease_ms, ttl_ms=self._ttl_ms):
+            return False
+        self._store.index.set_due(session_id, lease_ms)
+        return True
 
     def end(self, session_id: str) -> None:
         """Record that nothing is left to send."""
-        self._store.finish(session_id, ttl_ms=self._settings.retention_s * 1000)
+        self._store.finish(session_id, ttl_ms=self._ttl_ms)
+
+    @property
+    def _ttl_ms(self) -> int:
+        return self._settings.retention_s * 1000
 
     @property
     def _first_delay_ms(self) -> int:
@@ -93,19 +110,10 @@ class OnEndSender:
         self.end(job.id)
 
     def _call(self, job: CollabJob, url: str) -> None:
-        """Call a URL once; another attempt is the work of the sweep.
-
-        The sweeps of sessions and of steps may find the same end, in two processes: one of them calls.
-        """
+        """Call a URL once; another attempt is the work of the sweep."""
         try:
-            attempt, copy = f"{end_message_id(job.id)}:{self._store.failed_attempts(job.id)}", new_id()
-            answer = self._store.once.start(attempt, copy, lease_ms=_TIMEOUT_S * 1000)
-            if answer == "running":
-                return
-            if answer == "start":
-                self._post(job, url)
-                self._fault_hook("after-message")
-                self._store.once.finish(attempt, copy)
+            self._post(job, url)
+            self._fault_hook("after-message")
             self.end(job.id)
         except AgentError as error:
             self._failed(job.id, error)
@@ -129,7 +137,7 @@ class OnEndSender:
 
     def _failed(self, session_id: str, error: AgentError) -> None:
         try:
-            failed = self._store.count_attempt(session_id, ttl_ms=self._settings.retention_s * 1000)
+            failed = self._store.count_attempt(session_id, ttl_ms=self._ttl_ms)
             if not error.retryable or failed >= _MAX_ATTEMPTS:
                 log.error("on_end of session %s failed, giving up: %s", session_id, error)
                 self.end(session_id)

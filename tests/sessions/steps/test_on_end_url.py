@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,7 +14,10 @@ import symposia
 from live import until
 from servers.remote_system import SECRET, RemoteSystem
 from symposia.agents.remote.webhook import ID, refusal
+from symposia.client.building.app import create_app
 from symposia.client.steps.on_end import end_message_id
+from symposia.client.steps.service import Steps
+from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput
 from symposia.models.sessions.on_end import check_url
 from symposia.state.redis.connect import connect
@@ -70,6 +74,19 @@ def test_url_gets_result(
         result = json.loads(body)
         assert (result["collab_id"], result["status"], result["turns"]) == (job.id, "completed", 2)
     assert len(receiver.deliveries) == calls
+
+
+def test_end_that_is_found_twice_causes_one_call(installation: Any, receiver: RemoteSystem) -> None:
+    settings = load_settings(**installation.settings)
+    with closing(create_app(settings)) as app:
+        steps = Steps(app, settings)
+        job = submit(installation, f"{receiver.url}/ended")
+        job.cancel()
+        for _ in range(3):
+            steps.send(job.id)
+        with connect(installation.redis_url) as redis:
+            until(lambda: steps.sweep() == redis.zcard("symposia:steps") == 0, what="nothing is left to send")
+    assert len(receiver.deliveries) == 1
 
 
 def test_other_url_is_refused(installation: Any, receiver: RemoteSystem) -> None:
