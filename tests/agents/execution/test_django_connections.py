@@ -22,7 +22,7 @@ def frameworks() -> Path:
 def run(folder: Path, frameworks: Path, program: str, *arguments: str) -> list[str]:
     """Run a program, and return its lines."""
     ended = subprocess.run(
-        [sys.executable, "-m", f"stub_agents.{program}", *arguments],
+        [sys.executable, "-m", f"processes.{program}", *arguments],
         check=False,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": ":".join(filter(None, [*sys.path, str(frameworks)]))},

@@ -8,6 +8,8 @@ import pytest
 
 from scaling import patient
 
+pytest.importorskip("pydantic_ai")
+
 AGENT = '[agents.ann]\nkind = "python"\ncallable = "stub_agents.model_agent:ask"\n'
 
 
