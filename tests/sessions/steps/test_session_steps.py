@@ -268,7 +268,7 @@ def test_on_end_sends_signature(shop: Shop, boundary: str) -> None:
     check_runs(shop, 2 if boundary == "after-message" else 1)
 
 
-@needs_slots
+@pytest.mark.worker_needs("join that blocks", "slots")
 def test_waiting_in_task_is_refused(shop: Shop) -> None:
     shop.start_worker()
     job = shop.installation.submit(
