@@ -21,9 +21,10 @@ POOL = os.environ.get("SYMPOSIA_TEST_POOL", "threads") if IS_FOREIGN else "threa
 #: Celery has two names for its pool of processes.
 _ALIASES = {"processes": "prefork"}
 
-Need = Literal["own app", "slots", "threads"]
+Need = Literal["join that blocks", "own app", "slots", "threads"]
 #: What tests need of a worker, whether the tested one lacks it, and the reason that the report of skipped tests shows.
 _LACKS: dict[Need, tuple[bool, str]] = {
+    "join that blocks": (POOL == "gevent", "a task of the pool gevent may wait for another one"),
     "own app": (IS_FOREIGN, "tests an option or a setting of our own app"),
     "slots": (POOL == "solo", "the pool solo runs one task at a time, in the thread of the consumer"),
     "threads": (POOL != "threads", "only the pool threads does this"),

@@ -328,7 +328,7 @@ WAITS |= {"async result": "max_rounds", "async questions": "0 items", "async wai
 FOLLOWS = ["async messages", "async events", "async stream", "async live"]
 
 
-@needs_slots
+@pytest.mark.worker_needs("join that blocks", "slots")
 def test_waiting_in_task_is_refused(shop: Shop) -> None:
     shop.start_worker(concurrency=8)
     job = shop.installation.submit(
