@@ -7,17 +7,16 @@ const path = root.dataset.live;
 const line = document.getElementById("action-status");
 const dialog = document.getElementById("cancel-dialog");
 const post = document.getElementById("post");
+let hasActed = false; // a button was used, which may go when the page shows the new state
 let unanswered = null; // message that was sent without an answer: `{text, role, key}`
 
 /** Perform an action of a button; return whether it worked. */
 async function run(name, button, body = {}) {
-  const wasThere = document.activeElement;
+  hasActed = true;
   return runOnce(button, async () => {
     line.textContent = "Sending…";
     await act(`${path}/${name}`, body);
     line.textContent = `${name}: done`;
-    // The button goes when the page shows the new state.
-    if (wasThere && wasThere !== document.body) setTimeout(() => { if (!wasThere.isConnected) line.focus({ preventScroll: true }); }, 1_500);
   }).catch((error) => {
     line.textContent = `${name} failed: ${error.message}`;
     return false;
@@ -85,6 +84,10 @@ const isAtEnd = () => window.innerHeight + window.scrollY >= document.documentEl
 window.addEventListener("scroll", () => { wasAtEnd = isAtEnd(); }, { passive: true });
 document.addEventListener("fragments", () => {
   showPost();
+  if (hasActed && document.activeElement === document.body) {
+    hasActed = false;
+    line.focus({ preventScroll: true });
+  }
   if (wasAtEnd) window.scrollTo({ top: document.documentElement.scrollHeight });
 });
 
