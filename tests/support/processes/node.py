@@ -1,4 +1,4 @@
-"""Modules of the pages and of npm packages, run by Node without a browser."""
+"""Modules of npm packages, run by Node without a browser."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ import pytest
 
 from programs import NODE_PACKAGES, find_node_file
 from scaling import patient
-from symposia import dashboard
 
-STATIC = Path(dashboard.__file__).parent / "static"
 _SCRIPT = """
 const module = await import(process.argv[1]);
 let text = "";
@@ -24,13 +22,11 @@ console.log(JSON.stringify(JSON.parse(text).map(answer)));
 """
 
 
-def run_module(name: str, body: str, cases: list[Any]) -> list[Any]:
-    """What the function body `body` returns for each case, `it`; `module` is the file `name` of the pages."""
-    return _run((STATIC / name).as_uri(), body, cases, folder=STATIC)
-
-
 def run_package(name: str, module: str, body: str, cases: list[Any]) -> list[Any]:
-    """The same for a module of a package that `make node-tools` installs; `name` is what it is required by."""
+    """What the function body `body` returns for each case, `it`.
+
+    `module` is a module of a package that `make node-tools` installs; `name` is what it is required by.
+    """
     folder = find_node_file(name, f"{module}.js").parent
     return _run((NODE_PACKAGES / f"{module}.js").as_uri(), body, cases, folder=folder)
 
