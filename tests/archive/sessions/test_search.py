@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from scaling import scaled_examples
-from sessions.searched import NOW_MS, PARAMS, write_sessions
+from sessions.searched import NOW_MS, PARAMS, failed_page, write_sessions
 from symposia.archive.archive import Archive
 from symposia.dashboard.views.collab_row import CollabRow
 from symposia.dashboard.views.session_search import SearchPage, archived_row, build_groups, build_page
@@ -58,3 +59,29 @@ def test_ids_in_memory_may_be_many(archive: Archive, rows: list[CollabRow]) -> N
     others = [{**rows[0], "id": new_id()} for _ in range(40_000)]
     page = build_page(others, archive.reader, query=SessionQuery(), now_ms=NOW_MS)
     assert (page.total, page.counts["all"]) == (40_000 + len(rows), 40_000 + len(rows))
+
+
+def test_a_failed_session_names_turn_and_participant(archive: Archive) -> None:
+    page = failed_page("ann: disk full")
+    results = ({"outcome": "failed", "error": "no paper"}, {"outcome": "failed", "error": "disk full"}, {})
+    events = [
+        {
+            "event_type": "MAPTurnCompleted",
+            "timestamp": f"2026-11-28T14:00:0{number}+00:00",
+            "payload": {
+                "token_id": str(number),
+                "turn_number": number,
+                "participant_id": "ann",
+                "result": result,
+            },
+        }
+        for number, result in enumerate(results, start=1)
+    ]
+    entries = tuple((f"{number}-0", json.dumps(event)) for number, event in enumerate(events, start=1))
+    archive.writer.write_all([replace(page, events=entries)])
+    found = build_page([], archive.reader, query=SessionQuery(error="DISK"), now_ms=NOW_MS)
+    ((row,), group) = found.rows, SessionQuery(group="error")
+    at_ms = 1_795_874_402_000
+    assert row["error"] == {"at_ms": at_ms, "turn": 2, "participant": "ann", "text": "disk full"}
+    (error,), _ = build_groups([], archive.reader, query=group, now_ms=NOW_MS)
+    assert (error.name, error.sessions, error.failed) == ("disk full", 1, 1)

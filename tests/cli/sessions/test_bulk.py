@@ -114,14 +114,17 @@ def test_each_failure_is_named(terminal: Terminal, press: list[str], monkeypatch
 
 
 @pytest.mark.long
-def test_failed_sessions_are_retried(busy: Terminal, pair_file: str) -> None:
+@pytest.mark.parametrize("then", ["abort", "skip"])
+def test_failed_sessions_are_retried(busy: Terminal, pair_file: str, then: str) -> None:
     path = Path(pair_file)
     failing = path.read_text().replace("agent: echo", "agent: moody")
-    path.write_text(f"{failing}\nparameters: {{fails: 2}}\npolicy: {{attempts: 1}}\n")
+    path.write_text(f"{failing}\nparameters: {{fails: 2}}\npolicy: {{attempts: 1, then: {then}}}\n")
     session = busy.call("submit", pair_file).out.strip()
     assert busy.call("watch", session).code == 1
-    (row,) = busy.call("list", "--status", "failed", "--error", "MOOD", "--json").json()
+    mine = ("--error", "MOOD", "--thread", session)
+    (row,) = busy.call("list", "--status", "failed", *mine, "--json").json()
     assert (row["id"], row["status"], row["shown"]) == (session, "cancelled", "failed")
-    assert busy.call("cancel", "--error", "mood", "--yes").err.startswith("No session matches")
-    assert busy.call("retry", "--error", "mood", "--yes").out == "1 of 1 session retried.\n"
-    assert len(busy.call("list", "--thread", session, "--json").json()) == 2
+    assert busy.call("cancel", *mine, "--yes").err.startswith("No session matches")
+    assert busy.call("retry", *mine, "--yes").out == "1 of 1 session retried.\n"
+    new, _ = busy.call("list", "--thread", session, "--json").json()
+    assert f"fork of {session} before turn 1" in busy.call("show", new["id"]).out

@@ -36,7 +36,12 @@ def write_sessions(archive: Archive, count: int = 60) -> None:
     archive.writer.write_all([_page(random) for _ in range(count)])
 
 
-def _page(random: Random) -> ArchivePage:
+def failed_page(detail: str) -> ArchivePage:
+    """A session that ended by a failure with this detail."""
+    return _page(Random(42), ("cancelled", "failed", detail))
+
+
+def _page(random: Random, end: tuple[str, str | None, str | None] | None = None) -> ArchivePage:
     names = random.sample(PEOPLE, random.randint(1, 3))
     collab = Collab.model_validate(
         {
@@ -52,7 +57,7 @@ def _page(random: Random) -> ArchivePage:
     spec = {"agents": {name: {"agent": random.choice(AGENTS)} for name in names}}
     spec |= random.choice([{}, {"tenant": "press"}, {"tenant": "shop", "memory": {"user_id": "42"}}])
     spec |= random.choice([{}, {"thread_id": f"{'7' * 8}-0000-4000-8000-{'0' * 12}"}])
-    status, reason, detail = random.choice(
+    status, reason, detail = end or random.choice(
         [*ENDS, *(("cancelled", "failed", f"{names[0]}: {error}") for error in ERRORS)]
     )
     opened_ms = NOW_MS - random.randint(0, 8) * _DAY_MS
