@@ -162,6 +162,19 @@ def test_list_of_all_states_is_accessible(sessions, busy, findings):
     assert findings("/collabs", prepare) == {}
 
 
+@pytest.mark.parametrize(
+    ("query", "part"), [("group=agent", "#groups"), ("q=none&since=24h", "#empty"), ("mode=pair", "#keys")]
+)
+def test_parts_of_the_list_are_accessible(sessions, findings, query, part):
+    def prepare(page: Page) -> None:
+        if part == "#keys":
+            expect(page.locator("[data-source]")).to_be_visible()
+            page.keyboard.press("?")
+        expect(page.locator(part)).to_be_visible()
+
+    assert findings(f"/collabs?{query}", prepare) == {}
+
+
 def test_open_dialog_is_accessible(sessions, findings):
     def prepare(page: Page) -> None:
         page.get_by_role("button", name="Cancel").click()

@@ -110,6 +110,26 @@ def test_whole_error_is_one_click_away(sessions, open_tab):
     assert cut.evaluate("it => it.clientHeight") >= before
 
 
+#: Shows a row whose HTML has changed, as the stream does.
+CHANGE = """async (row) => {
+  const { show } = await import("/collabs/static/fragments.js");
+  show({ html: { [row.id]: row.outerHTML.replace(">failed<", ">changed<").replace(' open=""', "") } });
+}"""
+
+
+def test_changed_row_keeps_what_a_person_did(sessions, open_tab):
+    page = open_tab("/collabs?status=failed").page
+    row = page.locator(f"#row-{sessions['unbroken' * 30].id}")
+    expect(page.locator("[data-source]")).to_be_visible()
+    row.locator("summary").click()
+    row.get_by_role("checkbox").check()
+    row.evaluate(CHANGE)
+    expect(row.locator(".state")).to_have_text("changed")
+    expect(row.locator("details")).to_have_attribute("open", "")
+    expect(row.get_by_role("checkbox")).to_be_checked()
+    expect(row.get_by_role("checkbox")).to_be_focused()
+
+
 def test_columns_keep_their_widths(sessions, open_tab):
     page = open_tab("/collabs?q=unbroken").page
     widths = "() => [...document.querySelectorAll('#sessions thead th')].map((it) => it.offsetWidth)"
