@@ -43,7 +43,7 @@ def test_ci_requires_the_programs_of_tests(tmp_path):
 @pytest.mark.long
 def test_required_program_fails_a_real_test(tmp_path):
     """The setting reaches the processes that run the tests."""
-    target = "tests/packaging/test_monitoring_files.py::test_promtool_accepts_the_rules"
+    target = "tests/packaging/monitoring/test_monitoring_files.py::test_promtool_accepts_the_rules"
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", target]
     environment = {**os.environ, "PATH": str(tmp_path), "SYMPOSIA_TEST_REQUIRED": "promtool"}
     done = subprocess.run(

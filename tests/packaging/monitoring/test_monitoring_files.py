@@ -18,7 +18,7 @@ from monitoring.scraping import Scrape
 from programs import find_program
 from symposia.models.metrics import AGE, COUNTED, GAUGES, Metric
 
-FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
+FOLDER = Path(__file__).parents[3] / "deploy" / "monitoring"
 METRICS = (*COUNTED, *GAUGES, AGE)
 #: The format of a file of alert rules, from Prometheus' documentation: "Defining recording rules".
 RULES = {
