@@ -333,7 +333,7 @@ class Settings(BaseModel):
         default=300,
         ge=1,
         le=86_400,
-        description="Seconds without progress after which the metrics report an active session as stuck.",
+        description="Seconds without progress after which metrics and pages report an active session as stuck.",
     )
 
     flower_port: int = Field(

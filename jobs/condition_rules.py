@@ -63,25 +63,28 @@ def _lost(
     leases: Mapping[int, int],
     now_ms: int,
 ) -> Condition | None:
-    for turn in turns:
-        if turn.status != "speaking":
-            continue
-        ends_ms = leases.get(turn.number)
-        lost_ms = workers.lost.get(turn.process or "")
-        if lost_ms is None and (ends_ms is None or ends_ms > now_ms):
-            continue
-        name = (turn.process or "").rpartition("/")[0]
-        other = next(iter(workers.alive)) if len(workers.alive) == 1 else "another worker"
-        return Condition(
-            "lost",
-            turn.number,
-            roster.name(turn.participant),
-            worker=name,
-            then=f"{other if workers.alive else 'the next worker'} repeats the turn",
-            since_ms=ends_ms if lost_ms is None else lost_ms,
-            due_ms=ends_ms if ends_ms is not None and ends_ms > now_ms else None,
-        )
-    return None
+    lost = [turn for turn in turns if _is_lost(turn, workers, leases, now_ms)]
+    if not lost:
+        return None
+    turn, other = lost[0], next(iter(workers.alive)) if len(workers.alive) == 1 else "another worker"
+    ends_ms = leases.get(turn.number)
+    return Condition(
+        "lost",
+        turn.number,
+        roster.name(turn.participant),
+        worker=(turn.process or "").rpartition("/")[0],
+        then=f"{other if workers.alive else 'the next worker'} repeats the turn",
+        since_ms=workers.lost.get(turn.process or "", ends_ms),
+        due_ms=ends_ms if ends_ms is not None and ends_ms > now_ms else None,
+        count=len(lost),
+        lost_turns=tuple(turn.number for turn in lost),
+    )
+
+
+def _is_lost(turn: TurnRecord, workers: Workers, leases: Mapping[int, int], now_ms: int) -> bool:
+    ends_ms = leases.get(turn.number)
+    has_ended = ends_ms is not None and ends_ms <= now_ms
+    return turn.status == "speaking" and (has_ended or (turn.process or "") in workers.lost)
 
 
 def _without_worker(turns: Sequence[TurnRecord], roster: Roster, workers: Workers) -> Condition | None:

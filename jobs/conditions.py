@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ..models.protocol.collab import Collab
 from ..models.sessions.options import FailurePolicy
+from ..models.sessions.spec import SessionSpec
 from ..state.redis.readers import converting_to_corrupt, read_object
 
 Kind = Literal[
@@ -98,6 +100,18 @@ class Roster:
             tenant=options.get("tenant"),
         )
 
+    @classmethod
+    def of(cls, collab: Collab, spec: SessionSpec) -> Roster:
+        """Return the settings of a session."""
+        people = {person.participant_id: person for person in collab.participants}
+        return cls(
+            names={name: person.display_name or name for name, person in people.items()},
+            roles={name: person.role_id for name, person in people.items() if person.role_id},
+            attempts={name: policy.attempts for name, policy in spec.policies.items()},
+            default_attempts=spec.policy.attempts,
+            tenant=spec.tenant,
+        )
+
     def name(self, participant: str) -> str:
         """Return the display name of a participant, or of a person who is asked."""
         return self.names.get(participant, participant)
@@ -133,6 +147,8 @@ class Condition:
     attempts: int = 0
     #: Number of turns in this condition.
     count: int = 0
+    #: Turns whose workers were lost.
+    lost_turns: tuple[int, ...] = ()
 
     @property
     def attention(self) -> str | None:

@@ -11,8 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ...jobs.collab import CollabJob
+from ...jobs.conditions import Condition
 from ...jobs.reading import facts_of
 from ...jobs.result import Item, ItemState, JobResult, items_of
+from ...jobs.session_condition import find_condition
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.sessions.spec import SessionSpec
@@ -21,7 +23,6 @@ from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
 from ...models.text.words import count_of, moment_in_words
 from ...state.sessions.records import SessionState
-from ...state.worker_routes import describe_awaited
 from ...tasks.sessions.rendering import output_of
 from ...tasks.views.turn_context import last_messages
 from ..common.dialog_lines import ParticipantNames, dialog_line, hanging
@@ -108,13 +109,14 @@ def summary_table(results: Sequence[JobResult]) -> Table:
 _LONG_S = 1.0
 
 
-def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
+def details(job: CollabJob, screen: Console, *, last: int, stuck_ms: int) -> Iterator[Text]:
     """Yield the lines that describe a session.
 
     Args:
         job: The session.
         screen: The console, for its width.
         last: Number of messages to show, counted from the newest.
+        stuck_ms: Milliseconds without progress after which it counts as stuck.
     """
     collab, state = job.collab(), job.state()
     cast = ParticipantNames(collab.participants)
@@ -131,10 +133,7 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         yield hanging(screen, Text("inputs: "), Text(printable(given)))
     if (now := _now(job, state, cast)) is not None:
         yield Text(f"now: {now}")
-    if (queued_s := job.queued_for_s()) is not None and queued_s >= _LONG_S:
-        agents = state.awaited_agents
-        why = printable(describe_awaited(agents)) if agents else "no worker has taken it"
-        yield Text(f"queued for {queued_s:.0f} s: {why}; see symposia doctor", style="yellow")
+    yield from _why(find_condition(job, state, stuck_ms=stuck_ms), job.queued_for_s() or 0)
     messages = list(job.messages())
     for item in items_of(job.board(), last_messages(messages)):
         yield _item(screen, item, cast)
@@ -145,6 +144,16 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         yield dialog_line(screen, message.turn_number, cast.styled_speaker(message), message_text(message))
     if (output := output_of(state, messages)) is not None:
         yield hanging(screen, Text("output: "), Text(printable(dump_json(output))))
+
+
+def _why(condition: Condition, queued_s: float) -> Iterator[Text]:
+    """Yield a line about a session that does not move."""
+    waited = f" ({queued_s:.0f} s in the queue)" if queued_s >= _LONG_S else ""
+    if condition.attention:
+        why = "; ".join(filter(None, (condition.list_text(), condition.then)))
+        yield Text(f"{condition.badge}{waited}: {printable(why)}", style="yellow")
+    elif condition.kind == "queued" and waited:
+        yield Text(f"waits for a free process{waited}", style="yellow")
 
 
 def _now(job: CollabJob, state: SessionState, cast: ParticipantNames) -> str | None:
@@ -188,9 +197,10 @@ def _family(job: CollabJob) -> Iterator[Text]:
         yield Text(f"turn {turn}: session {child.id} {ended}: {printable(facts_of(child).collab.title)}")
 
 
-def details_json(job: CollabJob) -> dict[str, JsonValue]:
-    """Return a session with all its messages as JSON data."""
+def details_json(job: CollabJob, *, stuck_ms: int = 300_000) -> dict[str, JsonValue]:
+    """Return a session with all its messages as JSON data; `stuck_ms` as in `details`."""
     state, dialog, board = job.state(), job.dialog(), job.board()
+    condition = find_condition(job, state, stuck_ms=stuck_ms)
     items = items_of(board, last_messages(dialog.messages))
     return {
         "collab": job.collab().to_wire(),
@@ -198,6 +208,9 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "status": state.status.value,
         "reason": state.reason,
         "detail": state.detail,
+        "attention": condition.attention,
+        "attention_text": condition.list_text(),
+        "attention_next": condition.then or None if condition.attention else None,
         "queued_for_s": job.queued_for_s(),
         "awaited_agents": list(state.awaited_agents),
         "turn_state": job.turn_state().model_dump(mode="json"),

@@ -50,14 +50,15 @@ def show(
 
     Example: [bold]symposia show 3f2a91c4[/bold]
     """
+    from ...config.settings import load_settings
     from .render import details, details_json
 
-    job = find_job(session)
+    job, stuck_ms = find_job(session), int(load_settings().stuck_after_s * 1000)
     if as_json:
-        print_json(details_json(job))
+        print_json(details_json(job, stuck_ms=stuck_ms))
         return
     screen = console()
-    for line in details(job, screen, last=last):
+    for line in details(job, screen, last=last, stuck_ms=stuck_ms):
         screen.print(line)
 
 

@@ -24,7 +24,8 @@ def health_event(services: Services, session_id: str | None) -> str:
     if row is None:
         return feed.event()
     condition = services.hub.condition(session_id)
-    return feed.event(session=session_notice(row, condition, feed.now_ms()), ended_ms=row["ended_ms"])
+    notice = session_notice(row, condition, feed.now_ms())
+    return feed.event(session=notice, kind=condition.kind, ended_ms=row["ended_ms"])
 
 
 class HealthData(DashboardHandler):

@@ -17,7 +17,6 @@ from ...models.text.redact import json_text
 from ..live.health_feed import render_session_notice
 from ..live.load_limits import SharedReads
 from ..live.positions import BEGINNING
-from ..views.attention import condition_json
 from ..views.collab_row import CollabFacts, CollabRow, build_row
 from ..views.sentences import session_notice
 from ..views.session.export import open_export
@@ -130,9 +129,7 @@ class SessionData(SessionDataHandler):
             session_id,
             lambda: self.read(
                 session_id,
-                lambda job: json_text(
-                    {**session_json(read_session(job, usage)), **condition_json(hub.condition(job.id))}
-                ),
+                lambda job: json_text(session_json(read_session(job, usage), hub.condition(job.id))),
             ),
         )
         self.send_json_text(text)

@@ -71,11 +71,14 @@ class HealthFeed:
         """Return the state as JSON."""
         return json_text(health_json(self.health, self.now_ms()))
 
-    def event(self, *, session: Notice | None = None, ended_ms: int | None = None) -> str:
+    def event(
+        self, *, session: Notice | None = None, kind: str | None = None, ended_ms: int | None = None
+    ) -> str:
         """Return the state as JSON, with its element.
 
         Args:
             session: What the page of a session says; None: another page.
+            kind: Kind of its condition.
             ended_ms: When what the page shows has ended for good; None: it has not.
         """
         now_ms = self.now_ms()
@@ -89,6 +92,7 @@ class HealthFeed:
                 "html": render_part(
                     "fragments/health.html", fresh=fresh, notice=health_notice(self.health, now_ms)
                 ),
+                "condition": kind,
                 "session_html": None if session is None else render_session_notice(session),
             }
         )

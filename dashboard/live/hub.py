@@ -283,7 +283,10 @@ class Hub:
         """Judge all unfinished sessions; rows whose attention changed are replaced."""
         for session_id, session in self._open.items():
             row, condition = self._sessions.get(session_id), self._judge(session)
-            if row is not None and (judged := with_condition(row, condition)) != row:
+            if row is None:
+                continue
+            judged = with_condition({**row, "speakers": session.row["speakers"]}, condition)
+            if judged != row:
                 position = newest_position((row["position"], f"{self.now_ms()}-0"))
                 self._sessions.put({**judged, "position": position})
         workers = self._worker_reads.workers

@@ -43,6 +43,11 @@ export function dollars(micros) {
   return micros ? `$${(micros / 1e6).toFixed(micros < 1e6 ? 4 : 2)}` : "–";
 }
 
+/** Return a number with its noun, as `count_of` of the server: "1 turn", "2 turns". */
+export function countOf(value, noun) {
+  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
 /** Return a number with separators. */
 export function count(value) {
   return Number(value).toLocaleString("en");

@@ -18,9 +18,14 @@ let ageMs = 0; // age of the data when it was received
 let level = element().dataset.level; // as the server sent it
 let awayMs = null; // since when Flower does not answer, by the clock of the page
 let problem = "";
+let condition = null; // kind of the condition of the page's session
 let isAsking = false;
 
-/** Show a state from the server: `html`, `level` and `age_ms`; of a session also `session_html`. */
+/**
+ * Show a state from the server: `html`, `level` and `age_ms`; of a session also `session_html` and `condition`.
+ *
+ * If its condition has changed, the element `dashboard` gets the event `condition`.
+ */
 export function receive(health) {
   receivedAt = performance.now();
   ageMs = health.age_ms;
@@ -28,7 +33,13 @@ export function receive(health) {
   awayMs = null;
   replace(element(), health.html);
   const session = document.getElementById("session-notice");
-  if (session && health.session_html) replace(session, health.session_html);
+  if (session && health.session_html) {
+    replace(session, health.session_html);
+    if (condition !== health.condition) {
+      condition = health.condition;
+      root.dispatchEvent(new Event("condition"));
+    }
+  }
   showLevel();
 }
 

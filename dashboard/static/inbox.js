@@ -1,7 +1,7 @@
 // The inbox: open questions to people, answered in place.
 import { span, timeElement } from "./format.js";
 import { follow } from "./live.js";
-import { act, allowsActions, base, getJson, make, setHidden } from "./page.js";
+import { act, allowsActions, base, getJson, make, makeVisible, setHidden } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const PAGE = 50;
@@ -81,6 +81,13 @@ function card(question) {
   return { node, session: question.session_id, update: (it) => about.replaceChildren(...facts(it)) };
 }
 
+/** Say that there are no questions, or none to the person of the filter. */
+function showEmpty() {
+  const name = new FormData(form).get("participant");
+  document.getElementById("empty-title").textContent = makeVisible(name ? `No open questions to ${name}` : "No open questions");
+  document.getElementById("empty").hidden = cards.size > 0;
+}
+
 function remove(id) {
   const node = cards.get(id)?.node;
   const hadFocus = node?.contains(document.activeElement);
@@ -89,7 +96,7 @@ function remove(id) {
   cards.delete(id);
   // A neighbour gets the focus of a card that is gone.
   if (hadFocus) (neighbour?.querySelector("textarea, button") ?? neighbour?.querySelector("a") ?? list).focus();
-  document.getElementById("empty").hidden = cards.size > 0;
+  showEmpty();
 }
 
 /** Load soon after a change, at most once a second. */
@@ -106,7 +113,7 @@ function watch(position) {
   const left = (id) => { if (isShown(id)) reloadSoon(); };
   stream = follow("/api/collabs", {
     position,
-    query: new URLSearchParams({ status: "parked" }),
+    query: new URLSearchParams({ status: "person" }),
     events: { collab: reloadSoon, gone: (row) => left(row.id) },
     polled: (answer) => {
       if (answer.collabs.length) reloadSoon();
@@ -137,7 +144,7 @@ async function load() {
     it.update(question);
     if (list.children[place] !== it.node) list.insertBefore(it.node, list.children[place] || null);
   });
-  document.getElementById("empty").hidden = cards.size > 0;
+  showEmpty();
   setHidden(more, page.next === null || limit >= MOST, list);
   if (stream === null) watch(page.position);
 }

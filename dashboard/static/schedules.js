@@ -1,5 +1,5 @@
 // Schedules: next and last run, history, pause, resume and run.
-import { count, dollars, span, timeElement } from "./format.js";
+import { count, countOf, dollars, span, timeElement } from "./format.js";
 import { updateRows } from "./nodes.js";
 import { act, allowsActions, base, cell, getJson, make, setHidden } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
@@ -96,7 +96,7 @@ function historyRow(row, runs) {
       " ",
       timeElement(run.due_ms, row.zone),
       run.by_hand ? " (run now)" : "",
-      run.started_ms ? `, ${span(run.ended_ms - run.started_ms)}, ${count(run.tokens)} tokens, ${dollars(run.cost_micros)}, ` : ", ",
+      run.started_ms ? `, ${span(run.ended_ms - run.started_ms)}, ${countOf(run.tokens, "token")}, ${dollars(run.cost_micros)}, ` : ", ",
       run.started_ms ? runLink(row.kind, run.id) : "not started",
       run.detail ? make("span", { class: "said muted" }, ` ${run.detail}`) : null,
     ),
@@ -117,6 +117,7 @@ async function load() {
   }
   updateRows(body, rows);
   document.getElementById("empty").hidden = rows.length > 0;
+  document.getElementById("table").hidden = rows.length === 0;
   setHidden(more, page.next === null || limit >= MOST, body.closest("[tabindex]"));
 }
 

@@ -104,6 +104,9 @@ function drawState() {
   const reason = session.reason && session.reason !== session.status ? session.reason : "";
   at("reason").textContent = [reason, session.detail, session.stop_requested ? "stops after the turns in flight" : ""]
     .filter(Boolean).join(" · ");
+  at("attention").hidden = !session.attention;
+  at("attention").textContent = session.badge ?? "";
+  at("attention").className = `state state-${session.attention}`;
   at("now").textContent = speakers();
   fill("participants", panels.participantRows(session));
   at("counting").hidden = session.usage_is_complete;
@@ -134,6 +137,7 @@ function speakers() {
   if (session.is_final) return session.is_live ? "ended" : "archived";
   if (session.status === "draft") return "waiting to be started";
   const open = session.open_turns.map((it) => `${names.get(it.participant) ?? it.participant} (${it.state})`);
+  if (["lost", "worker"].includes(session.attention)) return "Now: nobody";
   return `Now: ${open.join(", ") || "planning the next turn"}`;
 }
 
@@ -265,4 +269,6 @@ async function start() {
 }
 
 window.addEventListener("resize", () => drawLater());
+// The condition also changes without an event of the session: a worker was lost.
+document.getElementById("dashboard").addEventListener("condition", () => { if (session && !session.is_final) readLater(); });
 start();

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from ...jobs.conditions import ATTENTIONS, Condition
-from .collab_row import CollabRow
+from .collab_row import CollabRow, Speaker
 
 __all__ = ["ATTENTIONS", "attention_name", "condition_json", "with_condition"]
 
@@ -23,8 +23,13 @@ def attention_name(text: str) -> str:
 
 def with_condition(row: CollabRow, condition: Condition) -> CollabRow:
     """Return a row with the attention of a condition."""
+    speakers: list[Speaker] = [
+        {**speaker, "state": "lost"} if speaker["turn"] in condition.lost_turns else speaker
+        for speaker in row["speakers"]
+    ]
     return {
         **row,
+        "speakers": speakers,
         "attention": condition.attention,
         "attention_text": condition.list_text(),
         "attention_next": condition.then or None if condition.attention else None,
@@ -38,6 +43,7 @@ def condition_json(condition: Condition) -> dict[str, JsonValue]:
     return {
         "condition": condition.kind,
         "attention": condition.attention,
+        "badge": condition.badge,
         "attention_text": condition.list_text(),
         "attention_next": condition.then or None if condition.attention else None,
         "attention_since_ms": condition.since_ms,

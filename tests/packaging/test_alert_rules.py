@@ -16,8 +16,8 @@ from scaling import patient
 #: Series of an installation without a fault: those that a case does not replace. One value a minute.
 HEALTHY = {
     "symposia_workers": "1x90",
-    'up{job="symposia",instance="a"}': "1x90",
-    'up{job="other",instance="a"}': "0x90",
+    'up{job="symposia"}': "1x90",
+    'up{job="other"}': "0x90",
     "symposia_metrics_age_seconds": "5x90",
     "symposia_archive_backlog_sessions": "100x90",
     "symposia_archive_failures_total": "1x90",
@@ -56,7 +56,7 @@ FAULTS: dict[tuple[str, str], dict[str, str | None]] = {
         "symposia_metrics_age_seconds": "61x90"
     },
     ("SymposiaMetricsOld", "absent(symposia_metrics_age_seconds)"): {"symposia_metrics_age_seconds": None},
-    ("SymposiaEndpointDown", ""): {'up{job="symposia",instance="a"}': "1x70 0x20"},
+    ("SymposiaEndpointDown", ""): {'up{job="symposia"}': "1x70 0x20"},
 }
 
 
@@ -86,7 +86,7 @@ def rule_test(name: str, series: dict[str, str | None], expected: list[str]) -> 
         for endpoint in ("worker", "flower")
     ]
     # promtool prints the expression of a failed test.
-    expression = f'# {name}\nsum by (alertname) (ALERTS{{alertstate="firing"}})'
+    expression = f'# {name}\nmax by (alertname) (ALERTS{{alertstate="firing"}})'
     samples = [{"labels": f'{{alertname="{name}"}}', "value": 1} for name in expected]
     return {
         "interval": "1m",

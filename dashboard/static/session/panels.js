@@ -1,6 +1,6 @@
 // Panels of the state: participants, open turns and locks, budget, board, decisions, tensions, memory.
 
-import { count, dollars, duration, moment } from "../format.js";
+import { count, countOf, dollars, duration, moment } from "../format.js";
 import { base, make } from "../page.js";
 
 const UNITS = { turns: "Turns", tokens: "Tokens", cost_micros: "Cost", seconds: "Time" };
@@ -120,7 +120,7 @@ export function ledgerSummary(session) {
   return [
     `Round ${ledger.round}`,
     ledger.converged ? "converged" : "not converged",
-    `${ledger.perspectives.length} perspectives`,
+    countOf(ledger.perspectives.length, "perspective"),
     ...(ledger.rounds.length ? [`velocity ${ledger.rounds.at(-1).velocity}`] : []),
     ...(scores.length ? [`scores: ${scores.join(", ")}`] : []),
   ].join(" · ");
@@ -144,7 +144,7 @@ export function eventRow(event) {
 }
 
 function stateClass(state) {
-  return { speaking: "active", queued: "suspended", "waiting for an answer": "parked", held: "suspended", removed: "cancelled" }[state] ?? "completed";
+  return { speaking: "active", queued: "suspended", "waiting for an answer": "parked", "worker lost": "lost", held: "suspended", removed: "cancelled" }[state] ?? "completed";
 }
 
 function row(cells) {

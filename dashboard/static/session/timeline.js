@@ -1,6 +1,6 @@
 // The timeline as an SVG drawing: lanes of participants, bars of turns to the scale of time.
 
-import { clock, duration } from "../format.js";
+import { clock, countOf, duration } from "../format.js";
 import { make } from "../page.js";
 import { svg } from "./svg.js";
 import { extentOf, layOut, makeScale, waitsForWorkers } from "./timeline_layout.js";
@@ -49,7 +49,7 @@ export class TimelineView {
     const height = AXIS + layout.rows * ROW;
     const drawing = svg("svg", {
       width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
-      "aria-label": `Timeline of ${all.length} attempts, ${duration(untilMs - fromMs)}. The list of turns has the same data.`,
+      "aria-label": `Timeline of ${countOf(all.length, "attempt")}, ${duration(untilMs - fromMs)}. The list of turns has the same data.`,
     });
     drawing.append(...this.axis(fromMs, untilMs, x, height), ...this.lanes(layout, width));
     drawing.append(...this.queues(layout, waitsForWorkers(spans, openedMs), x));
@@ -104,7 +104,7 @@ export class TimelineView {
       `turn ${span.turn}, ${span.participant}: ${outcomeOf(span)}`,
       span.attempt > 1 ? `attempt ${span.attempt}` : "",
       isOpenLeft ? "began before this page" : duration(endMs - beginMs),
-      span.tokens ? `${span.tokens} tokens` : "",
+      span.tokens ? countOf(span.tokens, "token") : "",
       span.error ?? "",
     ].filter(Boolean).join(", ");
     const rect = titled(svg("rect", {

@@ -5,12 +5,13 @@ A live and an archived session have the same shape.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from pydantic import JsonValue
 
+from ....jobs.conditions import NO_CONDITION, Condition
 from ....models.alignment.ledger import Ledger
 from ....models.modes.decisions import DecisionLog
 from ....models.protocol.collab import CollabStatus
@@ -22,6 +23,7 @@ from ....state.sessions.live_sessions import queued_for_s
 from ....state.sessions.records import SessionState
 from ....state.sessions.turn_records import TurnRecord
 from ....tasks.views.session_views import SessionFacts
+from ..attention import condition_json
 from ..questions import build_question
 from ..visible import make_fields_visible
 from .usage import SessionTotals
@@ -30,6 +32,7 @@ Json = dict[str, JsonValue]
 
 #: Status of an open turn -> word for people.
 _TURN_WORDS = {"planned": "queued", "speaking": "speaking", "parked": "waiting for an answer", "held": "held"}
+_LOST = "worker lost"
 #: Of several open turns of a participant, the state of the first of these is shown.
 _ORDER = ("speaking", "parked", "held", "planned")
 
@@ -52,8 +55,13 @@ class SessionParts:
     children: tuple[RegisteredChild, ...] = ()
 
 
-def session_json(parts: SessionParts) -> Json:
-    """Return a session for its page, without its messages and events."""
+def session_json(parts: SessionParts, condition: Condition = NO_CONDITION) -> Json:
+    """Return a session for its page, without its messages and events.
+
+    Args:
+        parts: What the page is made of.
+        condition: What the session does, or why it does not move.
+    """
     facts, state = parts.facts, parts.state
     data: Json = {
         "id": facts.session_id,
@@ -83,15 +91,19 @@ def session_json(parts: SessionParts) -> Json:
         "has_memory": facts.spec.memory is not None and facts.spec.memory.user_id is not None,
         "usage": state.usage.to_json_data(),
         "budget": budget_json(facts, state),
-        "participants": list(_participants(parts)),
+        "participants": list(_participants(parts, condition.lost_turns)),
         "usage_is_complete": parts.totals.is_complete,
-        "open_turns": [_open_turn(record, parts.leases_ms) for record in state.open_turns()],
+        "open_turns": [
+            {**_open_turn(record, parts.leases_ms), **_lost_state(record, condition.lost_turns)}
+            for record in state.open_turns()
+        ],
         "board": [item_json(entry) for entry in parts.board],
         "decisions": None if parts.decisions is None else decisions_json(parts.decisions),
         "ledger": ledger_json(parts.ledger) if facts.spec.protocol else None,
         "actions": list(possible_actions(state, is_live=parts.is_live, asks=bool(parts.questions))),
         "exports": list(export_formats(facts)),
     }
+    data |= condition_json(condition)
     # Names and choices of a question are sent back in its answer, so the page makes them visible.
     questions: list[JsonValue] = [cast("Json", build_question(question)) for question in parts.questions]
     return {**make_fields_visible(data), "questions": questions}
@@ -125,7 +137,12 @@ def _live_from_ms(state: SessionState) -> int:
     return min([state.now_ms, *(began_ms for began_ms in running if began_ms is not None)])
 
 
-def _participants(parts: SessionParts) -> list[JsonValue]:
+def _lost_state(record: TurnRecord, lost_turns: Sequence[int]) -> Json:
+    """Return the state of a turn whose worker was lost; empty: it was not."""
+    return {"state": _LOST} if record.number in lost_turns else {}
+
+
+def _participants(parts: SessionParts, lost_turns: Sequence[int]) -> list[JsonValue]:
     """Return the roster, then participants who were removed but have spoken."""
     facts, totals = parts.facts, parts.totals.participants
     shown: list[JsonValue] = []
@@ -139,7 +156,7 @@ def _participants(parts: SessionParts) -> list[JsonValue]:
                 "kind": participant.kind.value,
                 "agent": binding.agent if binding else None,
                 "is_orchestrator": name == facts.spec.orchestrator,
-                "state": _state_of(name, parts.state),
+                "state": _state_of(name, parts.state, lost_turns),
                 **_totals(parts, name),
             }
         )
@@ -167,10 +184,12 @@ def _totals(parts: SessionParts, name: str) -> Json:
     return {"turns": totals.turns, "failed": totals.failed, "usage": totals.usage.to_json_data()}
 
 
-def _state_of(name: str, state: SessionState) -> str:
+def _state_of(name: str, state: SessionState, lost_turns: Sequence[int]) -> str:
     """Return what a participant does now, in words."""
     if state.is_final:
         return "ended"
+    if any(record.participant == name and record.number in lost_turns for record in state.open_turns()):
+        return _LOST
     words_by_status = {
         record.status: _turn_words(record) for record in state.open_turns() if record.participant == name
     }

@@ -31,11 +31,14 @@ def test_submit_warns_and_queues_without_workers(terminal: Terminal, pair_file: 
 
 
 @pytest.mark.long
-def test_show_prints_how_long_a_session_is_queued(terminal: Terminal, pair_file: str):
+def test_show_prints_why_a_session_does_not_move(terminal: Terminal, pair_file: str):
     session = terminal.call("submit", pair_file).out.strip()
-    queued = re.compile(r"queued for [1-9]\d* s: no worker has taken it")
+    queued = re.compile(
+        r"no worker \([1-9]\d* s in the queue\): the next step waits for a worker; it goes on when a worker starts"
+    )
     until(lambda: queued.search(terminal.call("show", session).out))
-    assert terminal.call("show", session, "--json").json()["queued_for_s"] >= 1
+    shown = terminal.call("show", session, "--json").json()
+    assert (shown["attention"], shown["queued_for_s"] >= 1) == ("worker", True)
     terminal.call("cancel", session)
     assert terminal.call("show", session, "--json").json()["queued_for_s"] is None
 
@@ -61,7 +64,7 @@ def test_agent_of_no_worker_is_named(busy: Terminal, pair_file: str):
         presence.leave("w9@gone")
     reason = "no worker knows agent coder"
     watching = busy.start("watch", session).until(reason)
-    assert reason in until(lambda: re.search("queued.*", busy.call("show", session).out))[0]
+    assert reason in until(lambda: re.search("no worker.*", busy.call("show", session).out))[0]
     assert busy.call("show", session, "--json").json()["awaited_agents"] == ["coder"]
     assert busy.call("list", "--json").json()[0]["awaited_agents"] == ["coder"]
     assert "no worker knows" in busy.call("list").out

@@ -175,7 +175,8 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
             "flower_port": str(port),
             "worker_processes": "1",
             "sweep_interval_s": "0.2",
-            "redispatch_after_s": "2",  # queued sessions are stuck soon
+            "redispatch_after_s": "2",
+            "stuck_after_s": "2",  # queued sessions are stuck soon
             "jobs": json.dumps({name: str(folder / f"{name}.json") for name in JOBS}),
         }
         terminal = Terminal(folder, settings)

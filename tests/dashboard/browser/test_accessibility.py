@@ -152,7 +152,7 @@ def test_list_of_all_states_is_accessible(sessions, busy, findings):
         for job in [*sessions.values(), *busy.values()]:
             expect(page.locator(f"#row-{job.id}")).to_be_visible()
         stuck = page.locator(f"#row-{busy['stuck'].id}")
-        expect(stuck).to_contain_text("queued, but no worker has taken it")
+        expect(stuck).to_contain_text("no worker takes anything from the queue")
 
     assert findings("/collabs", prepare) == {}
 

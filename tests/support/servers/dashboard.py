@@ -72,8 +72,10 @@ class Dashboard:
         return self.client.submit(collab, agents=agents, **options)
 
     def get(self, job: CollabJob, part: str = "") -> Any:
-        """JSON of a session."""
-        return self.flower.json(f"/api/collabs/{job.id}{part}", **basic(CREDENTIALS))
+        """JSON of a session, without the state of the data that every answer has."""
+        answer = self.flower.json(f"/api/collabs/{job.id}{part}", **basic(CREDENTIALS))
+        assert answer.pop("health")["level"] == "live"
+        return answer
 
     def raw(self, job: CollabJob, part: str) -> Answer:
         return self.raw_path(f"/api/collabs/{job.id}{part}")
