@@ -26,6 +26,7 @@ from tornado.escape import url_escape
 from tornado.web import HTTPError, RequestHandler
 
 from ...models.errors import InvalidInput
+from ...models.text.redact import json_text
 from ..security import HEADERS, allowed_hosts, basic_user, is_allowed_host, refusal_of_action
 from ..services import Services, open_services
 from ..views.visible import INVISIBLE_IN_PAGES
@@ -194,7 +195,8 @@ class ActionHandler(DashboardHandler):
 
     async def post(self, *parts: str) -> None:
         """Perform the action, and send its result."""
-        self.send_json(await self.act(self._body(), *parts))
+        result = json_text(await self.act(self._body(), *parts))
+        self.send_json_text(result, with_health=False)
 
     async def act(self, body: dict[str, JsonValue], *parts: str) -> object:
         """Perform the action; return data for the page. `parts` are the groups of the URL."""

@@ -107,9 +107,12 @@ class AnswerHandler(FlowerHandler):
         """Send a JSON object."""
         self.send_json_text(json_text(data))
 
-    def send_json_text(self, text: str) -> None:
+    def send_json_text(self, text: str, *, with_health: bool = True) -> None:
         """Send a JSON object that was made before, with the state of the data as `health`."""
         self.set_header("Content-Type", "application/json; charset=UTF-8")
+        if not with_health:
+            self.write(text)
+            return
         rest = text[1:]
         self.write(f'{{"health":{self.health.json()}{"" if rest == "}" else ","}{rest}')
 

@@ -35,6 +35,7 @@ class StreamHandler(DashboardHandler):
 
     #: The session that the page shows; None: another page.
     session_id: str | None = None
+    _writes: asyncio.Lock
     _task: asyncio.Task[None] | None = None
     _health_task: asyncio.Task[None] | None = None
     _is_closed = False
@@ -47,7 +48,7 @@ class StreamHandler(DashboardHandler):
                 return
             self.set_header("Content-Type", "text/event-stream; charset=UTF-8")
             self.set_header("X-Accel-Buffering", "no")  # nginx would collect the events
-            self._task = asyncio.current_task()
+            self._task, self._writes = asyncio.current_task(), asyncio.Lock()
             try:
                 await self.send_events(*parts)
             except StreamClosedError:
@@ -71,8 +72,9 @@ class StreamHandler(DashboardHandler):
 
     async def send(self, events: str) -> None:
         """Send events, and wait until they are on their way. The first call also begins to send the state of the data."""
-        self.write(events)
-        await self.flush()
+        async with self._writes:  # Tornado knows one waiting `flush` only
+            self.write(events)
+            await self.flush()
         if self._health_task is None:
             self._health_task = asyncio.create_task(self._send_health())
 

@@ -7,12 +7,42 @@ import logging
 
 import pytest
 
+from servers.dashboard import CREDENTIALS
+from servers.flower import basic
 from symposia.dashboard.live.health_feed import HealthFeed
 from symposia.dashboard.live.outage_log import OutageLog
 from symposia.dashboard.views.health import Health, freshness, health_json, health_notice
 from symposia.dashboard.views.notices import span_text
+from symposia.models.sessions.stop_conditions import MaxRounds
 
 NOW = 1_000_000
+
+
+@pytest.mark.long
+def test_streams_and_answers_carry_the_state(dashboard):
+    user = basic(CREDENTIALS)
+    for path in (
+        "/api/collabs",
+        "/api/inbox",
+        "/api/schedules",
+        "/api/reviews",
+        "/api/collabs/changes?after=0-0",
+    ):
+        assert dashboard.flower.json(path, **user)["health"]["level"] == "live", path
+    with dashboard.flower.stream("/api/collabs/stream", with_health=True, **user) as stream:
+        states = [stream.until(lambda event: event.kind == "health").data for _ in range(2)]
+    asked = dashboard.flower.json("/api/health", **user)
+    assert {state["level"] for state in (*states, asked)} == {"live"}
+    assert states[0].keys() == asked.keys()
+
+
+@pytest.mark.long
+def test_ids_in_upper_case_lead_to_their_pages(dashboard):
+    job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+    for path in ("/collabs", "/api/collabs"):
+        answer = dashboard.flower.get(f"{path}/{job.id.upper()}?turn=1", **basic(CREDENTIALS))
+        assert (answer.status, answer.headers["location"]) == (302, f"{path}/{job.id}?turn=1")
+    assert dashboard.client.get_job(job.id.upper()).id == job.id
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,8 @@ def session_json(parts: SessionParts, condition: Condition = NO_CONDITION) -> Js
         condition: What the session does, or why it does not move.
     """
     facts, state = parts.facts, parts.state
+    if state.is_final:
+        condition = NO_CONDITION  # it is judged a second later
     data: Json = {
         "id": facts.session_id,
         "is_live": parts.is_live,

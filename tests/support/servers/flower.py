@@ -147,10 +147,10 @@ class FlowerServer:
             connection.close()
 
     @contextmanager
-    def stream(self, path: str, **headers: str) -> Iterator[EventStream]:
-        """The events of a live stream."""
+    def stream(self, path: str, *, with_health: bool = False, **headers: str) -> Iterator[EventStream]:
+        """The events of a live stream; `with_health`: also the state of the data, which comes again and again."""
         with self.opened("GET", path, headers) as response:
-            yield EventStream(response)
+            yield EventStream(response, with_health=with_health)
 
     def _answers(self) -> bool:
         assert self.process.poll() is None, self.log()
@@ -171,8 +171,9 @@ class SentEvent:
 class EventStream:
     """The events of one connection, as they arrive."""
 
-    def __init__(self, response: HTTPResponse) -> None:
+    def __init__(self, response: HTTPResponse, *, with_health: bool = False) -> None:
         self.status = response.status
+        self._with_health = with_health
         self.headers = _headers(response)
         self._response = response
 
@@ -184,7 +185,7 @@ class EventStream:
                 name, _, value = text.partition(":")
                 fields[name] = value.removeprefix(" ")
                 continue
-            if "data" in fields:
+            if "data" in fields and (self._with_health or fields.get("event") != "health"):
                 yield SentEvent(fields.get("id"), fields.get("event", "message"), json.loads(fields["data"]))
             fields = {}
 
