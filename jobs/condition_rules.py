@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -44,7 +44,7 @@ def condition_of(
     if state.status is not CollabStatus.ACTIVE:
         return NO_CONDITION
     turns = state.open_turns()
-    judges = (
+    judges: tuple[Callable[[], Condition | None], ...] = (
         lambda: _lost(turns, roster, workers, leases or {}, state.now_ms),
         lambda: _without_worker(turns, roster, workers),
         lambda: _stuck(state, turns, roster, workers, limits, is_unswept=is_unswept),
