@@ -21,6 +21,8 @@ from symposia.models.metrics import (
 from symposia.state.metrics import MetricCounts, observation_fields
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import METRICS, metrics_batch_key
+from symposia.state.redis.readers import server_ms
+from symposia.state.sessions.index import QueueProgress
 from symposia.state.sessions.live_sessions import LiveSessions, StuckSessions
 from symposia.workers.metrics import MAX_CHECKED, MetricsReader
 
@@ -72,10 +74,23 @@ def test_stuck_sessions_are_read_in_few_round_trips(table: Table, redis_url):
         reader.read()
         trips.taken()
         counts = reader.read().gauges[SESSIONS_STUCK]
-    assert trips.taken() <= 12
+    assert trips.taken() <= 13
     assert (counts["queued",], counts["unreadable",]) == (1, 2)
     for it in (wrong, damaged):
         table.client.delete(*table.client.scan_iter(it.key("*")))
+
+
+def test_session_in_a_queue_that_moves_is_not_stuck(table: Table):
+    table.client.hset(table.key("session"), "updated_ms", 1)
+    now_ms = server_ms(table.client)
+    StuckSessions(table.client).add(table.id, StuckReason.QUEUED, now_ms=0, until_ms=10**15)
+    progress = QueueProgress(table.client)
+    for moved, stuck in ((False, 1), (True, 0)):
+        if moved:
+            progress.record_taken(now_ms)
+            progress.publish()
+        snapshot = MetricsReader(table.client, stuck_after_ms=60_000).read()
+        assert snapshot.gauges[SESSIONS_STUCK]["queued",] == stuck
 
 
 def test_counts_are_permanent_and_batch_numbers_expire(client):
