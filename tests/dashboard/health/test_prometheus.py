@@ -20,7 +20,7 @@ from servers.ports import own_port
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
-FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
+FOLDER = Path(__file__).parents[3] / "deploy" / "monitoring"
 
 
 def write_configuration(folder: Path, flower_port: int) -> Path:
