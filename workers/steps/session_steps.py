@@ -47,9 +47,10 @@ def install_revoke() -> None:
 
     @wraps(own)
     def revoke(state: Any, task_id: Any, *args: Any, **options: Any) -> Any:
-        answer = own(state, task_id, *args, **options)
-        _cancel_steps(state.app, task_id)
-        return answer
+        try:
+            return own(state, task_id, *args, **options)
+        finally:  # with `terminate` it raises if a task is active and its pool cannot terminate it
+            _cancel_steps(state.app, task_id)
 
     # Called by `patches/control_messages.py` if the pool cannot terminate tasks.
     revoke.cancel = _cancel_steps  # type: ignore[attr-defined]
