@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ..client.aio.jobs import AsyncCollabJob, blocking_job
 from ..jobs.retrying import retry_session
-from ..models.errors import InvalidInput, SymposiaError
+from ..models.errors import IllegalTransition, InvalidInput, SymposiaError
 from ..models.sessions.bulk import ACTION_STATUSES, query_for
 from ..models.sessions.query import SessionQuery
 from ..models.sessions.shown_status import ShownStatus, shown_status
@@ -159,6 +159,8 @@ async def run_bulk(services: Services, plan: Plan, *, actor: str, reason: str) -
         try:
             await plan.verb.perform(services, await services.client.get_job(session_id), actor, reason)
             result.done += 1
+        except IllegalTransition:
+            pass  # it has changed meanwhile, so the action is not for it
         except SymposiaError as error:
             result.failed += 1
             if len(result.failures) < MAX_FAILURES:
