@@ -105,7 +105,7 @@ def test_archived_sessions_are_counted_paged_and_opened(gated_sessions, archived
     page.locator(f"#row-{archived.id}").get_by_role("link", name=TITLE).click()
     expect(page.locator("#health")).to_contain_text("Ended")
     expect(page.locator("#turns .said")).to_have_text(["ann speaks in turn 1", "bob speaks in turn 2"])
-    expect(page.locator("#turns tr")).to_have_count(2)
+    expect(page.locator("#turns > .turn")).to_have_count(2)
 
 
 def test_archived_sessions_are_filtered(session_list):
