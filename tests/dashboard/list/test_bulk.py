@@ -47,16 +47,22 @@ def submit(dashboard):
     return submit
 
 
-def test_selected_sessions_are_suspended_resumed_and_cancelled(submit, act):
+def test_selected_sessions_are_suspended_resumed_and_cancelled(submit, act, dashboard):
     jobs = submit("selected")
     ids = [job.id for job in jobs]
     answer = act("suspend", ids=[*ids, ids[0]])
     assert (answer["total"], answer["done"], answer["failed"]) == (3, 3, 0)
     assert {job.status() for job in jobs} == {"suspended"}
+
+    def listed(status: str) -> list[Any]:
+        return dashboard.flower.json(f"/api/collabs?q=selected&status={status}")["collabs"]
+
+    until(lambda: len(listed("suspended")) == 3, what="the list has the change")
     jobs[0].resume()
     answer = act("resume", ids=ids)
-    assert answer["done"] >= 2
+    assert (answer["done"], answer["failed"]) == (2, 0)
     assert {job.status() for job in jobs} == {"active"}
+    until(lambda: len(listed("active")) == 3, what="the list has the change")
     dialog = act("cancel", ids=ids, ask=True)["dialog"]
     assert "Cancel 3 of 3 sessions?" in dialog
     assert {job.status() for job in jobs} == {"active"}
