@@ -34,7 +34,8 @@ export function updateRows(parent, rows) {
 /** Make a node equal to a new one, or replace it if it is of another kind. What a person has opened stays open. */
 export function updateNode(old, fresh) {
   if (old.isEqualNode(fresh)) return;
-  if (old.nodeType !== Node.ELEMENT_NODE || old.nodeName !== fresh.nodeName) {
+  // Elements with other ids are others: a field must not keep what was written into another one.
+  if (old.nodeType !== Node.ELEMENT_NODE || old.nodeName !== fresh.nodeName || old.id !== fresh.id) {
     old.replaceWith(fresh);
     return;
   }
