@@ -14,9 +14,9 @@ from redis import Redis
 from documents.hammer import JSON, TEXTS, as_json, depths, hammer
 from review_tools.batches import started
 from sessions.inline_installation import InlineInstallation
-from symposia.archive.results import SessionFilter
 from symposia.cli.sessions.rows import list_rows, session_table
 from symposia.dashboard.live.loader import LoadedSession, load_sessions
+from symposia.models.sessions.query import SessionQuery
 from symposia.models.text.ids import new_id
 from symposia.reviews.delivery.deliverer import sweep_deliveries
 from symposia.reviews.state.queues import DeliveryQueue, ReviewIndex
@@ -110,7 +110,7 @@ class Records:
         client, installation = self.client, self.installation
         WorkerPresence(self.redis).announce("good", ["noop"])
         assert self.good in [job.id for job in client.jobs()]
-        assert self.good in [row.id for row in list_rows(client, SessionFilter())]
+        assert self.good in [row.id for row in list_rows(client, SessionQuery())]
         assert self.good in [it.session_id for it in client.inbox("zoe")]
         assert self.batches[0] in [it.id for it in client.reviews().items]
         assert "good" in [it.schedule.name for it in client.schedules.entries()]
@@ -177,10 +177,10 @@ def test_unreadable_session_is_listed_as_such(
     records: Records, caplog: pytest.LogCaptureFixture, field: str
 ) -> None:
     records.redis.hset(session_key(records.bad, "session"), field, "{")
-    rows = {row.id: row for row in list_rows(records.client, SessionFilter())}
+    rows = {row.id: row for row in list_rows(records.client, SessionQuery())}
     assert rows[records.bad].to_json()["status"] == "unreadable"
     assert "unreadable" in map(str, session_table(list(rows.values())).columns[3].cells)
-    assert list(list_rows(records.client, SessionFilter(status="active")))
+    assert list(list_rows(records.client, SessionQuery(status=("active",))))
     records.client.jobs()
     records.client.jobs()
     assert (

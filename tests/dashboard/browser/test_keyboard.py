@@ -111,6 +111,7 @@ def test_session_is_controlled_by_keyboard(gated_sessions, open_tab):
     page.get_by_role("link", name="Show the newest").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#events tr").first).to_be_visible()
+    expect(page.locator("[data-source]")).to_be_visible()
     page.get_by_role("button", name="Cancel…").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_label("Reason")).to_be_focused()

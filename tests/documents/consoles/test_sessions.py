@@ -139,6 +139,10 @@ def test_tenants(shared: Installation) -> None:
     Walk(shared.terminal, values=numbers, awaited={"symposia tenant": "turns"}).follow("limits.md", "Tenants")
 
 
+def test_priority(shared: Installation) -> None:
+    Walk(shared.terminal).follow("limits.md", "Priority of a session")
+
+
 def test_changes_of_many_sessions(shared: Installation) -> None:
     Walk(shared.terminal).follow("steering.md", "Many sessions")
 
