@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Any, Self
 
 from ..errors import InvalidInput
-from ..protocol.collab import CollabMode
+from ..protocol.collab import CollabMode, added_mode_names
 from .query_params import ParamReader, moment_ms
 from .shown_status import ShownStatus
 
@@ -53,7 +53,6 @@ MAX_PER_PAGE = 500
 MAX_PAGE = 1_000_000
 
 _STATUSES = tuple(status.value for status in ShownStatus)
-_MODES = tuple(mode.value for mode in CollabMode)
 _TEXTS = ("q", "tenant", "agent", "tag", "user", "thread", "error")
 _LISTS = ("status", "attention")
 
@@ -128,7 +127,7 @@ class SessionQuery:
         values |= {
             "status": _among(statuses, _STATUSES),
             "attention": tuple(dict.fromkeys(attentions)),
-            "mode": reader.choice("mode", _MODES),
+            "mode": reader.choice("mode", (*CollabMode, *added_mode_names())),
             "cost_min": reader.micros("cost_min"),
             "since": reader.moment("since"),
             "until": reader.moment("until"),

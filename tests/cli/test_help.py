@@ -98,7 +98,8 @@ def test_the_exit_codes_are_in_the_help():
     said = " ".join(CliRunner().invoke(APP, ["--help"]).output.split())
     assert "0 success, 1 the session was cancelled or aborted, review or lint found problems" in said
     assert (
-        "replay or compare found a difference, or an evaluation is below its threshold, 2 bad input" in said
+        "replay or compare found a difference, an evaluation is below its threshold, or a change of many"
+        in said
     )
     assert "2 bad input or usage, 3 not found" in said
 

@@ -104,7 +104,7 @@ def test_command_line_knows_the_added_mode(installation_and_stub):
     environment = {"SYMPOSIA_REDIS_URL": installation.settings.redis_url.get_secret_value()}
     environment["SYMPOSIA_DATA_DIR"] = str(installation.settings.data_dir)
     said = CliRunner().invoke(build_app(), ["list", "--mode", "backwards", "--json"], env=environment)
-    assert (said.exit_code, job.id in said.output) == (0, True)
+    assert (said.exit_code, job.id in said.output) == (0, True), repr(said.exception)
     assert expected_turns(job.collab(), job._facts.spec) == 4
 
 

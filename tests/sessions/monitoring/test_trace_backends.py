@@ -15,6 +15,7 @@ import pytest
 
 import symposia
 from live import mood, result_of
+from scaling import patient
 from servers.model_stub import StubModel, completion
 from servers.otlp_receiver import OtlpReceiver
 from symposia.models.sessions.stop_conditions import MaxTurns
@@ -69,7 +70,7 @@ def test_documented_settings_and_attributes(installation, model: StubModel, monk
         assert result_of(job, timeout_s=60).ok
         spans = receiver.complete_trace(job.id, 7)
         worker.ask_to_stop()
-        worker.process.wait(30)
+        worker.process.wait(patient(30))
     signals = ("traces", "metrics") if "OTEL_METRICS_EXPORTER" in settings else ("traces",)
     assert receiver.paths == {f"{path}/v1/{signal}" for signal in signals}
     sent = {key.lower(): value for key, value in receiver.headers[0].items()}
