@@ -16,8 +16,9 @@ from ..models.errors import StateError
 from .redis.keys import TENANT_LANES
 from .redis.scripts import call_script
 
-#: Milliseconds without a message after which another tenant may get the lane.
-TTL_MS: Final = 60_000
+#: Milliseconds without a message after which another tenant may get the lane: a minute, and the time that a process
+#: uses a lane which it has read.
+TTL_MS: Final = 70_000
 #: Maximum number of tenants with a recorded lane.
 MAX_TENANTS: Final = 64
 #: Seconds for which a process keeps the lane of a tenant in memory.

@@ -23,7 +23,7 @@ from ...tasks.runtime.graph import broker_error
 from ..building.installed import is_installed, settings_for
 from .documents import SESSION, STEP, task_arguments
 from .once import send_following, with_id
-from .results import PatientBackend, is_stored
+from .results import RetriedBackend, is_stored
 from .service import steps_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SessionTask(Task):  # type: ignore[type-arg]
     @property
     def backend(self) -> Any:
         """The result backend of the app."""
-        return PatientBackend(super().backend, self.request)
+        return RetriedBackend(super().backend, self.request)
 
     @backend.setter
     def backend(self, value: Any) -> None:

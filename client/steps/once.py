@@ -27,7 +27,6 @@ from celery.utils.functional import maybe_list
 from ...models.errors import StateError
 from ...models.text.ids import derived_id, new_id
 from ...state.once import OnceStore
-from ...tasks.runtime.graph import broker_error
 from .documents import STEP
 
 log = logging.getLogger(__name__)
@@ -72,10 +71,11 @@ def _follows(task: Any, message_id: object) -> bool:
 def _ids(signatures: Any) -> Iterator[str]:
     """Yield the ids of tasks from their signatures as JSON data, also those within canvases."""
     if isinstance(signatures, Mapping):
-        if task_id := (signatures.get("options") or {}).get("task_id"):
+        options, inner = signatures.get("options"), signatures.get("kwargs")
+        if isinstance(options, Mapping) and (task_id := options.get("task_id")):
             yield task_id
-        inner = signatures.get("kwargs") or {}
-        yield from _ids([inner.get(name) for name in ("tasks", "header", "body")])
+        if signatures.get("subtask_type") and isinstance(inner, Mapping):
+            yield from _ids([inner.get(name) for name in ("tasks", "header", "body")])
     elif isinstance(signatures, list | tuple):
         for one in signatures:
             yield from _ids(one)
@@ -200,7 +200,7 @@ def _report_stored(task: Task[..., Any]) -> None:
     if stored["status"] == states.SUCCESS:
         try:
             send_following(task, stored["result"])
-        except broker_error() as error:
+        except Exception as error:  # noqa: BLE001 - the task has succeeded, and must not fail for what follows it
             log.error("what follows task %s may be lost with its worker: %s", request.id, error)
         raise Ignore("another copy of this message: its result is stored")
     if stored["status"] == states.FAILURE and isinstance(stored["result"], Exception):

@@ -111,14 +111,18 @@ class Outbox:
         self._on_end = OnEndSender(app, settings, store, fault_hook)
         self._grace_ms = int(settings.redispatch_after_s * 1000)
 
-    def is_in_order(self, options: Mapping[str, Any]) -> bool:
+    def is_in_order(self, args: Any, kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         """Return whether workers take the message of a step in the order of the common queue."""
-        if options.get("priority") is not None:
-            return False
+        task: Any = self._app.tasks[STEP]
         router: Any = self._app.amqp.router
-        queue = router.route(dict(options), STEP)["queue"]
+        try:
+            route = router.route(dict(options), STEP, tuple(args or ()), dict(kwargs or {}), task_type=task)
+        except Exception:  # noqa: BLE001 - a function of the app; Celery calls it again and reports its error
+            return False
+        if task.priority is not None or route.get("priority") is not None:
+            return False
         common = queue_name(self._app) if is_installed(self._app) else self._settings.queue
-        return bool(getattr(queue, "name", queue) == common)
+        return bool(getattr(route["queue"], "name", route["queue"]) == common)
 
     def send(self, session_id: str) -> None:
         """Send the message of an ended session; if that fails, the sweep sends it."""
@@ -171,7 +175,7 @@ class Outbox:
             return
         call = loads(record.call)
         options = dict(call["options"])
-        in_order = self.is_in_order(options)
+        in_order = self.is_in_order(call["args"], call["kwargs"], options)
         if queue is not None and in_order and (wait_ms := queue.wait_ms(record.sent_ms)):
             self._store.index.set_due(session_id, wait_ms)
             return

@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 _UNSTORED = "symposia_unstored"
 
 
-class PatientBackend:
+class RetriedBackend:
     """A result backend whose errors at the end of a step do not reach Celery, which would fail the task with them.
 
     The step is not over then: a sweep sends its message again.
@@ -24,7 +24,12 @@ class PatientBackend:
         self._request = request
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_backend":  # of an object that is being copied or unpickled
+            raise AttributeError(name)
         return getattr(self._backend, name)
+
+    def __reduce__(self) -> Any:
+        return self._backend.__reduce__()
 
     def mark_as_done(self, *args: Any, **kwargs: Any) -> Any:
         """Store a result, and count the part of a chord."""
@@ -33,6 +38,14 @@ class PatientBackend:
     def mark_as_failure(self, *args: Any, **kwargs: Any) -> Any:
         """Store a failure, and send the error links."""
         return self._attempt(self._backend.mark_as_failure, *args, **kwargs)
+
+    def mark_as_retry(self, *args: Any, **kwargs: Any) -> Any:
+        """Store that a step is retried; the next attempt does not need it."""
+        try:
+            return self._backend.mark_as_retry(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - each result backend has its own errors
+            log.warning("state of step %s not stored: %s", self._request.id, error)
+            return None
 
     def _attempt(self, store: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         try:

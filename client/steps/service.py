@@ -75,7 +75,7 @@ class Steps:
         """
         session_id, is_new = session_id_of(task_id), False
         headers: dict[str, int] = {}
-        is_in_order = self._outbox.is_in_order(options)
+        is_in_order = self._outbox.is_in_order(args, kwargs, options)
         try:
             call = call_text(args, kwargs, {**options, "task_id": task_id})
             if (size := len(call.encode())) > MAX_CALL_BYTES:

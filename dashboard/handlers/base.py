@@ -40,6 +40,8 @@ _UPPER_ID = re.compile(
 )
 #: Maximum bytes of the body of an action.
 MAX_BODY_BYTES = 2_097_152
+#: Maximum digits of a number in a URL.
+_MAX_DIGITS = 15
 #: Setting of the Tornado application with the allowed hosts.
 _HOSTS = "symposia_hosts"
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
@@ -102,7 +104,8 @@ class DashboardHandler(AnswerHandler):
             InvalidInput: A value breaks a rule.
         """
         text = self.query_text(name, str(default))
-        if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
+        is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+        if not is_number or not 1 <= int(text) <= most:
             raise InvalidInput(name, text, f"must be a whole number from 1 to {most}")
         return int(text)
 

@@ -31,7 +31,8 @@ class BulkAction(ActionHandler):
     """Handler of an action on many sessions.
 
     The body has `action` and either `ids` or `query`, the parameters of the list; `cancel` also takes `reason`. With
-    `ask`, an action that cannot be undone is not performed; the answer has the dialog that asks whether to do so.
+    `ask`, an action that cannot be undone is not performed; the answer has the dialog that asks whether to do so, and the
+    `ids` that it names.
     """
 
     async def act(self, body: dict[str, JsonValue], *_parts: str) -> object:
@@ -41,7 +42,7 @@ class BulkAction(ActionHandler):
         plan = await plan_bulk(self.services, name, selection)
         counts = {"action": name, "total": plan.total, "changing": len(plan.ids)}
         if body.get("ask") is True and plan.verb.asks and plan.ids:
-            return {**counts, "dialog": self._dialog(name, plan, selection)}
+            return {**counts, "dialog": self._dialog(name, plan, selection), "ids": list(plan.ids)}
         reason = read_text(body, "reason") if body.get("reason") is not None else ""
         result = await run_bulk(self.services, plan, actor=self.actor, reason=reason)
         failures = [{"id": session_id, "error": error} for session_id, error in result.failures]

@@ -20,8 +20,6 @@ from ..views.session.turn_entries import TurnEntry, build_entries, live_entries
 from ..views.texts import duration
 from .base import DashboardHandler
 
-#: Maximum number of rendered entries that an open session keeps.
-MAX_RENDERED = 200
 #: Participants above whose number their table scrolls.
 MAX_PEOPLE = 12
 #: Columns by which the participants are sorted.
@@ -92,9 +90,9 @@ class SessionHtml:
         self._allows_actions = handler.allows_actions
         self._sessions = handler.services.sessions
 
-    def render(self, name: str, session_id: str, **values: object) -> str:
+    def render(self, template_name: str, session_id: str, **values: object) -> str:
         """Return a template in `templates/session/` as HTML."""
-        template = self._loader.load(f"session/{name}.html")
+        template = self._loader.load(f"session/{template_name}.html")
         text: str = template.generate(
             base_url=self._base_url,
             page_url=f"{self._base_url}/collabs/{session_id}",
@@ -179,25 +177,28 @@ class SessionHtml:
 
     def _entries(self, shown: ShownSession, session: Mapping[str, Any]) -> list[TurnEntry]:
         spans = shown.timeline["spans"]
-        closed = build_entries(shown.messages, spans, opened_ms=session["opened_ms"])
+        closed = build_entries(shown.messages, spans, started_ms=session["started_ms"])
         # The state may be older than the messages: a turn whose message is written is no longer open.
         written = {entry.element for entry in closed}
         live = live_entries(session["open_turns"], shown.texts)
         return [*closed, *(entry for entry in live if entry.element not in written)]
 
     def _turn(self, shown: ShownSession, session_id: str, entry: TurnEntry, who: Who) -> str:
-        known = shown.rendered.get(entry.element)
-        if known is not None and known[0] == entry:
-            return known[1]
         api = f"{self._base_url}/api/collabs/{session_id}"
-        text = self.render(
-            "turn", session_id, entry=entry, who=who, message_url=f"{self._base_url}/collabs/{session_id}/messages/",
-            file_url=f"{api}/attachments/",
-        )  # fmt: skip
-        shown.rendered[entry.element] = entry, text
-        if len(shown.rendered) > MAX_RENDERED:
-            del shown.rendered[next(iter(shown.rendered))]
-        return text
+        name, details = who.name(entry.author), who.details(entry.author)
+
+        def render() -> str:
+            return self.render(
+                "turn",
+                session_id,
+                entry=entry,
+                name=name,
+                details=details,
+                message_url=f"{self._base_url}/collabs/{session_id}/messages/",
+                file_url=f"{api}/attachments/",
+            )
+
+        return shown.rendered.get((entry, name, details), render)
 
     def _people(
         self, shown: ShownSession, session: dict[str, Any], who: Who, params: SessionParams
@@ -207,7 +208,9 @@ class SessionHtml:
         is_final = session["is_final"] or not session["is_live"]
         now_ms = session["ended_ms"] or (session["now_ms"] if session["is_live"] else session["updated_ms"])
         axis = make_axis(timeline["spans"], now_ms=now_ms, is_final=is_final)
-        lanes = draw_lanes(timeline["spans"], timeline["waits"], axis, opened_ms=session["opened_ms"])
+        lanes = draw_lanes(
+            timeline["spans"], timeline["waits"], axis, is_final=is_final, started_ms=session["started_ms"]
+        )
         people = _sorted_people(session["participants"], params.people)
         html = {
             f"who-{person['id']}": self.render(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...jobs.conditions import NO_CONDITION, Condition
 from ..live.fragments import Fragments
-from ..live.open_session import OpenSession, OpenSessions, ShownSession
+from ..live.open_session import MAX_TRANSCRIPTS, OpenSession, OpenSessions, ShownSession
 from ..live.positions import BEGINNING
 from ..views.attention import with_condition
 from ..views.collab_row import CollabFacts, CollabRow, build_row
@@ -48,7 +48,7 @@ def session_html(handler: DashboardHandler) -> SessionHtml:
 
 
 def read_params(handler: DashboardHandler) -> SessionParams:
-    """Return what the address asks for. A number of a turn that is none is left out.
+    """Return what the address asks for.
 
     Raises:
         InvalidInput: A value breaks a rule.
@@ -101,7 +101,6 @@ class SessionView:
         self._html = html
         self._session_id = session_id
         self.params = params
-        self._transcript: Transcript | None = None
         self._revision = 0
 
     async def read(self) -> Fragments:
@@ -112,7 +111,8 @@ class SessionView:
             await opened.read(is_outdated=True)
         self._revision = opened.revision
         self.row = row or self._build_row(opened.parts)
-        made_from = opened.revision, self.row, self._condition()
+        children = [self._services.sessions.get(child.session_id) for child in opened.parts.children]
+        made_from = opened.revision, self.row, self._condition(), children
         before = opened.fragments.get(self.params)
         if before is not None and before[0] == made_from:
             return before[1]
@@ -129,11 +129,21 @@ class SessionView:
         await self.opened.wait(self._revision, timeout_s)
 
     def _render(self, shown: ShownSession) -> Fragments:
-        params = self.params
-        if self._transcript is None and not params.is_live:
+        return self._html.fragments(shown, self.row, self._condition(), self.params, self._transcript())
+
+    def _transcript(self) -> Transcript | None:
+        """Return the part of the transcript that the address asks for, which is read once; None: the newest."""
+        params, known = self.params, self.opened.transcripts
+        if params.is_live:
+            return None
+        key = params.turn, params.find
+        if (transcript := known.get(key)) is None:
             job = self.opened.job
-            self._transcript = search(job, params.find) if params.find else read_around(job, params.turn)
-        return self._html.fragments(shown, self.row, self._condition(), params, self._transcript)
+            transcript = search(job, params.find) if params.find else read_around(job, params.turn)
+            known[key] = transcript
+            if len(known) > MAX_TRANSCRIPTS:
+                known.popitem(last=False)
+        return transcript
 
     def _condition(self) -> Condition:
         is_final = self.opened.parts.state.is_final

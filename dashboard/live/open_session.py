@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic import JsonValue
+from redis.exceptions import RedisError
 
 from ...client.aio.client import AsyncClient
 from ...client.aio.jobs import AsyncCollabJob, blocking_job
@@ -26,10 +27,12 @@ from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.turns.streaming import Delta, Drafts
 from ...state.redis.readers import read_stored
+from ..views.session.bounded_cache import BoundedCache
 from ..views.session.pages import read_events, read_messages
 from ..views.session.reading import read_session
 from ..views.session.snapshot import SessionParts
 from ..views.session.timeline import Change, TimelineBuilder, read_change
+from ..views.session.transcript import Transcript
 from ..views.session.turn_entries import TurnEntry
 from ..views.session.usage import UsageTotals
 from ..views.visible import make_fields_visible
@@ -41,6 +44,10 @@ log = logging.getLogger(__name__)
 
 #: Messages of a page, and events that are read when its session is opened.
 MESSAGES, EVENTS = 100, 500
+#: Maximum bytes of rendered entries of a session, and what one takes besides its HTML.
+MAX_RENDERED, _ENTRY_BYTES = 4_000_000, 1_000
+#: Maximum number of parts of a transcript that are kept for pages which ask for them.
+MAX_TRANSCRIPTS = 4
 #: Maximum characters that are shown of the output of a running turn.
 MAX_DRAFT = 8_000
 #: Minimum seconds between two reads of the state.
@@ -49,7 +56,7 @@ STATE_EVERY_S = 1.0
 UNUSED_S, _CHECK_S = 30.0, 5.0
 #: Maximum number of sessions that are open at once; the one that was read least recently is closed.
 MAX_OPEN = 200
-_ERRORS = (SymposiaError, OSError)
+_ERRORS = (SymposiaError, RedisError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +76,8 @@ class ShownSession:
     memory: Sequence[Mapping[str, JsonValue]] | None
     #: Why the memory could not be read; empty: it could.
     memory_problem: str
-    #: Entries of the transcript with their HTML, by element, for all pages.
-    rendered: dict[str, tuple[TurnEntry, str]]
+    #: Entries of the transcript, with what their HTML was made from besides them, and the HTML: for all pages.
+    rendered: BoundedCache[tuple[TurnEntry, str, str], str]
 
 
 class OpenSession:
@@ -98,6 +105,7 @@ class OpenSession:
         #: When a page was read last, by the monotonic clock.
         self.used_at = time.monotonic()
         self._parts: SessionParts | None = None
+        self._is_open = False
         self.messages: deque[tuple[str, Message]] = deque(maxlen=MESSAGES)
         self.has_earlier = False
         self.timeline = TimelineBuilder(max_spans=EVENTS)
@@ -106,9 +114,11 @@ class OpenSession:
         self.memory_problem = ""
         self._memory_turns = -1
         self._memory_task: asyncio.Task[None] | None = None
-        self.rendered: dict[str, tuple[TurnEntry, str]] = {}
+        self.rendered: BoundedCache[tuple[TurnEntry, str, str], str] = BoundedCache(MAX_RENDERED, _size)
         #: Fragments of pages that follow the session, by what their addresses ask for; with what they were made from.
         self.fragments: dict[object, tuple[object, Fragments]] = {}
+        #: Parts of the transcript that pages have asked for, by turn and text.
+        self.transcripts: OrderedDict[tuple[int, str], Transcript] = OrderedDict()
         #: Redis no longer holds the session as it was opened.
         self.is_outdated = False
         #: Number of changes.
@@ -145,13 +155,10 @@ class OpenSession:
             SymposiaError: It cannot be read, and was not read before.
         """
         self.used_at = time.monotonic()
-        if self._parts is None:
-            self._opening = self._opening or asyncio.create_task(self._open())
-            try:
-                await asyncio.shield(self._opening)
-            finally:
-                if self._opening.done():
-                    self._opening = None
+        if not self._is_open:
+            if self._opening is None or self._opening.done():
+                self._opening = asyncio.create_task(self._open())
+            await asyncio.shield(self._opening)
         elif is_outdated or (self._is_dirty and self.due_in_s() <= 0):
             try:
                 await self._read_state()
@@ -206,19 +213,25 @@ class OpenSession:
         self.has_earlier = page.before is not None
         for entry in reversed(events.entries):
             self._take_change(read_change(entry.entry_id, entry.event))
+        self._is_open = True
+        self._notify()
 
     async def _read_state(self) -> None:
         self._is_dirty, self._state_at = False, time.monotonic()
         before = self._parts
-        self._parts = parts = await self._client.run(read_session, self.job, self._usage)
+        try:
+            parts = await self._client.run(read_session, self.job, self._usage)
+        except BaseException:
+            self._is_dirty = True
+            raise
         if before is not None and before.state.opened_ms != parts.state.opened_ms:
-            self._parts = before  # the id is used again, for another session
-            raise SessionNotFound(self._session.id)
-        self._is_dirty = self._is_dirty or not self._parts.totals.is_complete
+            raise SessionNotFound(self._session.id)  # the id is used again, for another session
+        self._parts = parts
+        self._is_dirty = self._is_dirty or not parts.totals.is_complete
         self.revision += 1
-        if self._parts.has_memory and self._memory_turns != self._parts.state.closed:
+        if parts.has_memory and self._memory_turns != parts.state.closed:
             # It may be in a Redis of its own, so the page does not wait for it.
-            self._memory_turns = self._parts.state.closed
+            self._memory_turns = parts.state.closed
             self._memory_task = asyncio.create_task(self._read_memory())
 
     async def _read_memory(self) -> None:
@@ -298,6 +311,10 @@ class OpenSession:
         self.timeline.take(change)
         if change.span is not None and "ended_ms" in change.span:
             self.drafts.remove(int(str(change.span["turn"])))
+
+
+def _size(_key: object, html: str) -> int:
+    return _ENTRY_BYTES + 2 * len(html)
 
 
 class OpenSessions:

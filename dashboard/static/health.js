@@ -16,16 +16,12 @@ const element = () => document.getElementById("health");
 let receivedAt = performance.now();
 let ageMs = 0; // age of the data when it was received
 let level = element().dataset.level; // as the server sent it
+const hasEnded = level === "ended"; // what the page shows does not grow old
 let awayMs = null; // since when Flower does not answer, by the clock of the page
 let problem = "";
-let condition = null; // kind of the condition of the page's session
 let isAsking = false;
 
-/**
- * Show a state from the server: `html`, `level` and `age_ms`; of a session also `session_html` and `condition`.
- *
- * If its condition has changed, the element `dashboard` gets the event `condition`.
- */
+/** Show a state from the server: `html`, `level` and `age_ms`; of a session also `session_html`. */
 export function receive(health) {
   receivedAt = performance.now();
   ageMs = health.age_ms;
@@ -33,13 +29,7 @@ export function receive(health) {
   awayMs = null;
   replace(element(), health.html);
   const session = document.getElementById("session-notice");
-  if (session && health.session_html) {
-    replace(session, health.session_html);
-    if (condition !== health.condition) {
-      condition = health.condition;
-      root.dispatchEvent(new Event("condition"));
-    }
-  }
+  if (session && health.session_html) replace(session, health.session_html);
   showLevel();
 }
 
@@ -127,7 +117,7 @@ async function ask() {
 function tick() {
   showLevel();
   const isDue = performance.now() - receivedAt > ASK_MS;
-  if (isDue && !isAsking && !document.hidden) ask();
+  if (isDue && !isAsking && !document.hidden && !hasEnded) ask();
 }
 
 showClocks(element());

@@ -12,6 +12,7 @@ const boxes = () => [...form.querySelectorAll("tbody input[name=id]")];
 const chosen = () => boxes().filter((it) => it.checked);
 const all = document.getElementById("pick-all");
 let from = null;
+let askedIds = []; // the sessions that the open dialog names
 
 function showSelection() {
   if (isAll) for (const it of boxes()) it.checked = true;
@@ -36,6 +37,7 @@ async function start(action) {
   try {
     const answer = await act("/api/collabs/bulk", { action, ...wanted(), ask: true });
     if (answer.dialog) {
+      askedIds = answer.ids; // sessions that appear later are not changed
       dialog.innerHTML = answer.dialog;
       dialog.showModal();
     } else {
@@ -58,7 +60,7 @@ dialog.addEventListener("submit", async (event) => {
   sent.setAttribute("aria-disabled", "true");
   const { action } = asked.dataset;
   try {
-    const answer = await act("/api/collabs/bulk", { action, ...wanted(), reason: asked.elements.reason?.value });
+    const answer = await act("/api/collabs/bulk", { action, ids: askedIds, reason: asked.elements.reason?.value });
     dialog.close();
     finish(answer);
   } catch (error) {

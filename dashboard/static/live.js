@@ -83,17 +83,3 @@ export function follow(path, { position, query = new URLSearchParams(), events, 
   open();
   return { close };
 }
-
-/** Show a state of `follow` in the header of the page. */
-export function showState(state) {
-  const words = {
-    live: "Live",
-    polling: "Live, once a second",
-    lost: "Connection lost, trying again…",
-    ended: "Ended",
-  };
-  document.getElementById("live-status").textContent = words[state];
-  document.getElementById("live-dot").className = `status-dot live-${state}`;
-  // What works is said by the state of the data (health.js).
-  document.getElementById("live-status").parentElement.classList.toggle("visually-hidden", state !== "lost");
-}

@@ -2,12 +2,20 @@
 
 /** Make nodes the children of an element. Listeners of a node are lost where an older node is changed instead. */
 export function updateChildren(parent, nodes) {
-  const old = [...parent.childNodes];
+  // A child with the same id is the same one, wherever it was: it keeps what a person has written into it.
+  const ids = new Set(nodes.map((it) => it.id).filter(Boolean));
+  for (const child of [...parent.children]) if (child.id && !ids.has(child.id)) child.remove();
+  const byId = new Map([...parent.children].filter((it) => it.id).map((it) => [it.id, it]));
   nodes.forEach((node, index) => {
-    if (index < old.length) updateNode(old[index], node);
+    const same = node.id ? byId.get(node.id) : null;
+    // An element that is moved loses the focus, so texts before it are removed instead.
+    while (same && parent.childNodes[index] !== same && parent.childNodes[index]?.nodeType === Node.TEXT_NODE) parent.childNodes[index].remove();
+    const old = parent.childNodes[index];
+    if (same && same !== old) parent.insertBefore(same, old ?? null);
+    if (same || old) updateNode(same ?? old, node);
     else parent.append(node);
   });
-  for (const node of old.slice(nodes.length)) node.remove();
+  while (parent.childNodes.length > nodes.length) parent.lastChild.remove();
 }
 
 /**

@@ -74,8 +74,13 @@ function showPost() {
 }
 
 document.getElementById("copy-id").addEventListener("click", async (event) => {
-  await navigator.clipboard?.writeText(root.dataset.session);
-  event.target.textContent = "copied";
+  try {
+    await navigator.clipboard.writeText(root.dataset.session); // there is no clipboard without TLS
+    event.target.textContent = "copied";
+  } catch {
+    getSelection().selectAllChildren(event.target.previousElementSibling);
+    event.target.textContent = "selected";
+  }
 });
 
 // The newest turn stays in view while the reader is at the end of the page.
@@ -97,7 +102,7 @@ function move(step) {
   const all = turns();
   const at = all.indexOf(document.activeElement?.closest(".turn"));
   const next = all[at < 0 ? all.length - 1 : Math.min(all.length - 1, Math.max(0, at + step))];
-  next?.querySelector(".n")?.focus();
+  next?.focus({ preventScroll: true });
   next?.scrollIntoView({ block: "nearest" });
 }
 
@@ -116,4 +121,6 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   KEYS[event.key]();
 });
+const turn = new URLSearchParams(location.search).get("turn");
+if (turn) document.getElementById(`turn-${turn}`)?.scrollIntoView();
 showPost();

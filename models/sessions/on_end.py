@@ -61,7 +61,8 @@ def read_on_end(given: Any) -> OnEnd:
         rule = f"must be at most {MAX_SIGNATURE_CHARS} characters as JSON"
         raise InvalidInput(ON_END, given["task"], rule)
     # Celery needs all of them.
-    return OnEnd(signature={"args": [], "kwargs": {}, "options": {}, **json.loads(text)})
+    given_parts = {name: part for name, part in json.loads(text).items() if part is not None}
+    return OnEnd(signature={"args": [], "kwargs": {}, "options": {}, **given_parts})
 
 
 def split_url(url: str) -> SplitResult | None:

@@ -73,6 +73,8 @@ class Amounts(NamedTuple):
 NOTHING = Amounts()
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,14}")
+#: Maximum characters of a record that is remembered.
+_MAX_REMEMBERED = 4_000
 
 
 class _Stored(BaseModel):
@@ -216,17 +218,21 @@ def _numbers(session_id: str, turns: Mapping[str, str]) -> Iterator[int]:
 def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecord:
     name, part = str(number), f"turn {number}"
     others = (turns.get(f"{name}:plan"), turns.get(f"{name}:result"), turns.get(f"{name}:wait"))
+    text = turns[name]
+    size = len(text) + sum(map(len, filter(None, others)))
     with converting_to_corrupt(session_id, part):
-        record = _read_record(number, turns[name], *others)
+        record = (_remembered_record if size <= _MAX_REMEMBERED else _read_record)(number, text, *others)
     if record.status == "parked" and record.parking is None:
         raise CorruptSession(session_id, part=part, detail="it is parked without a parking time")
     return record
 
 
-# Consecutive views of a session contain the same records, except for those of the turns that began or ended.
-@lru_cache(maxsize=2_048)
 def _read_record(
     number: int, text: str, plan: str | None, result: str | None, wait: str | None
 ) -> TurnRecord:
     stored = _Stored.model_validate_json(text)
     return TurnRecord.model_construct(number=number, plan=plan, result=result, wait=wait, **dict(stored))
+
+
+# Consecutive views of a session contain the same records, except for those of the turns that began or ended.
+_remembered_record = lru_cache(maxsize=2_048)(_read_record)

@@ -71,7 +71,7 @@ def make_axis(spans: Sequence[Span], *, now_ms: int, is_final: bool) -> Axis:
 
 
 def draw_lanes(
-    spans: Sequence[Span], waits: Sequence[Span], axis: Axis, *, opened_ms: int
+    spans: Sequence[Span], waits: Sequence[Span], axis: Axis, *, is_final: bool, started_ms: int
 ) -> dict[str, list[Bar]]:
     """Return the bars by participant, oldest first.
 
@@ -79,13 +79,14 @@ def draw_lanes(
         spans: Attempts of turns, as `build_timeline` returns them.
         waits: Waits of turns for an answer.
         axis: The axis.
-        opened_ms: When the session was opened: the first turn waits for a worker from then on.
+        is_final: Whether the session has ended: an attempt without an end was dropped then.
+        started_ms: When the session was started: the first turn waits for a worker from then on.
     """
     lanes: defaultdict[str, list[Bar]] = defaultdict(list)
-    queued = queue_begins(spans, opened_ms=opened_ms)
+    queued = queue_begins(spans, started_ms=started_ms)
     by_key = {span["key"]: span for span in spans}
     for span in spans:
-        lanes[span["participant"]] += _bars(span, by_key, queued.get(span["key"]), axis)
+        lanes[span["participant"]] += _bars(span, by_key, queued.get(span["key"]), axis, is_final=is_final)
     turns = {span["turn"]: span["participant"] for span in spans}
     for wait in waits:
         if wait["turn"] in turns:
@@ -95,7 +96,9 @@ def draw_lanes(
     return {name: bars[-MAX_BARS:] for name, bars in lanes.items()}
 
 
-def _bars(span: Span, by_key: Mapping[str, Span], queued_ms: int | None, axis: Axis) -> Iterator[Bar]:
+def _bars(
+    span: Span, by_key: Mapping[str, Span], queued_ms: int | None, axis: Axis, *, is_final: bool
+) -> Iterator[Bar]:
     """Yield the wait for a worker, the pause before a retry, and the attempt."""
     began, ended, turn = span.get("began_ms"), span.get("ended_ms"), span["turn"]
     before = by_key.get(f"{turn}.{span['attempt'] - 1}")
@@ -111,9 +114,10 @@ def _bars(span: Span, by_key: Mapping[str, Span], queued_ms: int | None, axis: A
         yield _bar(
             "queue", queued_ms, began, axis, f"turn {turn} waited {duration(began - queued_ms)} for a worker"
         )
-    kind = "now" if ended is None else _KINDS.get(str(span.get("outcome")), "")
+    outcome = str(span.get("outcome") or ("dropped" if is_final else ""))
+    kind = "now" if ended is None and not is_final else _KINDS.get(outcome, "")
     parts = (
-        f"turn {turn}: {'speaks' if ended is None else span.get('outcome') or 'ended'}",
+        f"turn {turn}: {'speaks' if kind == 'now' else outcome or 'ended'}",
         f"attempt {span['attempt']}" if span["attempt"] > 1 else "",
         duration(ended - began) if began is not None and ended is not None else "",
         f"{span['tokens']:,} tokens" if span.get("tokens") else "",
@@ -128,7 +132,7 @@ def _bar(kind: str, from_ms: int, until_ms: int | None, axis: Axis, text: str) -
     return Bar(kind, left, round(max(right - left, 0.15), 2), text)
 
 
-def queue_begins(spans: Sequence[Span], *, opened_ms: int) -> dict[str, int]:
+def queue_begins(spans: Sequence[Span], *, started_ms: int) -> dict[str, int]:
     """Return since when each attempt waited for a worker, by its key; attempts without a known wait are absent.
 
     The first attempt waits since the task that planned the turn ended, a later one is no wait for a worker.
@@ -143,7 +147,7 @@ def queue_begins(spans: Sequence[Span], *, opened_ms: int) -> dict[str, int]:
         if began is None or span["attempt"] > 1:
             continue
         planned = [ended for ended in ends.get(span.get("parent_id") or "", ()) if ended <= began]
-        since = max(planned, default=opened_ms if span["turn"] == 1 else None)
+        since = max(planned, default=started_ms if span["turn"] == 1 else None)
         if since is not None and since <= began:
             begins[span["key"]] = since
     return begins

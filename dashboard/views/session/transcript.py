@@ -58,13 +58,15 @@ def read_around(job: CollabJob, turn: int) -> Transcript:
     """
     later: list[tuple[str, Message]] = []
     earlier: list[tuple[str, Message]] = []
-    has_later = has_earlier = False
+    has_later = has_earlier = is_reached = False
     for entry in _newest_first(job):
         number = entry[1].turn_number
-        if number is not None and number >= turn and not earlier:
+        # Turns side by side are not in the order of their numbers.
+        if is_reached and number != turn:
+            earlier.append(entry)
+        else:
             later.append(entry)
-            continue
-        earlier.append(entry)
+            is_reached |= number is not None and number <= turn
         if len(earlier) > BEFORE:
             has_earlier = True
             break
@@ -81,7 +83,7 @@ def _entries(job: CollabJob, messages: list[tuple[str, Message]]) -> list[TurnEn
     end = f"{entry_ms(messages[-1][0]) + _AFTER_MS}-0"
     events = read_events(job, before=f"{end}_{end}", count=MAX_ENTRIES)
     timeline = build_timeline(read_change(entry.entry_id, entry.event) for entry in events.entries)
-    return build_entries(messages, cast("Any", timeline["spans"]), opened_ms=0)
+    return build_entries(messages, cast("Any", timeline["spans"]), started_ms=job.state().started_ms)
 
 
 def search(job: CollabJob, text: str) -> Transcript:
@@ -93,7 +95,7 @@ def search(job: CollabJob, text: str) -> Transcript:
             hits.append((entry_id, message))
             if len(hits) == MAX_HITS:
                 break
-    entries = tuple(build_entries(hits[::-1], (), opened_ms=0))
+    entries = tuple(build_entries(hits[::-1], (), started_ms=0))
     return Transcript(entries, has_earlier=len(hits) == MAX_HITS, searched=searched)
 
 

@@ -94,7 +94,7 @@ class TurnEntry:
 
 
 def build_entries(
-    messages: Sequence[tuple[str, Message]], spans: Sequence[Span], *, opened_ms: int
+    messages: Sequence[tuple[str, Message]], spans: Sequence[Span], *, started_ms: int
 ) -> list[TurnEntry]:
     """Return the entries of some messages and attempts, oldest first.
 
@@ -103,9 +103,9 @@ def build_entries(
     Args:
         messages: Ids of stream entries with their messages, oldest first.
         spans: Attempts as `build_timeline` returns them.
-        opened_ms: When the session was opened.
+        started_ms: When the session was opened.
     """
-    queued = queue_begins(spans, opened_ms=opened_ms)
+    queued = queue_begins(spans, started_ms=started_ms)
     by_turn: defaultdict[int, list[Span]] = defaultdict(list)
     for span in sorted(spans, key=lambda span: span["attempt"]):
         by_turn[span["turn"]].append(span)

@@ -11,6 +11,7 @@ from live import result_of, until
 from stub_agents.alignment import EXPERTS
 from symposia.dashboard.views.visible import make_visible
 from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.dialog import Message
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
@@ -217,9 +218,15 @@ def test_page_shows_the_turns_around_one_and_those_with_a_text(dashboard):
     newest = turns("")
     assert (len(newest), newest[-1]) == (100, "turn-40")
     assert "message-" in newest[0]
+    with connect(dashboard.settings["redis_url"]) as redis:
+        posted = Message(role="user", content="A late word.").to_json()
+        redis.xadd(session_key(job.id, "dialog"), {"m": posted})
     around = turns("turn=3")
     assert "turn-3" in around
-    assert len([it for it in around if it.startswith("message-")]) == 18
+    assert len([it for it in around if it.startswith("message-")]) == 19
+    assert " d " not in dashboard.raw_path(f"/collabs/{job.id}?turn=1").text.partition('id="turns"')[2], (
+        "no wait of days"
+    )
     assert turns("find=IN+TURN+7") == ["turn-7"]
     assert turns("find=nobody+wrote+this") == []
     assert dashboard.raw_path(f"/collabs/{job.id}?turn=x").status == 400

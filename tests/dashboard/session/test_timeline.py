@@ -164,7 +164,7 @@ def test_bars_are_within_the_axis_and_in_order(changes, now_ms, is_final):
     timeline = build_timeline(changes)
     spans = timeline["spans"]
     axis = make_axis(spans, now_ms=now_ms, is_final=is_final)
-    lanes = draw_lanes(spans, timeline["waits"], axis, opened_ms=0)
+    lanes = draw_lanes(spans, timeline["waits"], axis, is_final=is_final, started_ms=0)
     assert sum(map(len, lanes.values())) >= len(spans) > 0
     for bars in lanes.values():
         attempts = [bar for bar in bars if bar.kind not in ("queue", "backoff", "ask", "answered")]
@@ -175,7 +175,7 @@ def test_bars_are_within_the_axis_and_in_order(changes, now_ms, is_final):
 def test_lane_stays_the_same_while_nothing_happens():
     spans = build_timeline([dispatched(1_000, 1, "ann")])["spans"]
     lanes = [
-        draw_lanes(spans, (), make_axis(spans, now_ms=now_ms, is_final=False), opened_ms=0)
+        draw_lanes(spans, (), make_axis(spans, now_ms=now_ms, is_final=False), is_final=False, started_ms=0)
         for now_ms in range(61_000, 63_000, 100)
     ]
     assert len({str(lane) for lane in lanes}) <= 2
@@ -195,11 +195,13 @@ def test_bars_show_queue_failure_pause_and_message():
     ]
     timeline = build_timeline(changes)
     axis = make_axis(timeline["spans"], now_ms=90, is_final=False)
-    lanes = draw_lanes(timeline["spans"], timeline["waits"], axis, opened_ms=0)
+    lanes = draw_lanes(timeline["spans"], timeline["waits"], axis, is_final=False, started_ms=0)
     assert [bar.kind for bar in lanes["ann"]] == ["queue", "bad", "backoff", ""]
     assert [bar.kind for bar in lanes["bob"]] == ["queue", "now", "ask"]
     assert "broken" in lanes["ann"][1].text
-    assert queue_begins(timeline["spans"], opened_ms=5) == {"1.1": 5, "2.1": 40}
+    assert queue_begins(timeline["spans"], started_ms=5) == {"1.1": 5, "2.1": 40}
+    ended = draw_lanes(timeline["spans"], (), axis, is_final=True, started_ms=0)
+    assert [bar.kind for bar in ended["bob"]] == ["queue", "bad"], "the turn was dropped with the session"
 
 
 def test_timeline_of_an_open_session_is_bounded():
@@ -231,7 +233,7 @@ def test_entry_of_a_turn_has_its_attempts_texts_and_cost():
         ("39-0", said("**One**")),
         ("39-1", said("two")),
     ]
-    entries = build_entries(messages, build_timeline(changes)["spans"], opened_ms=0)
+    entries = build_entries(messages, build_timeline(changes)["spans"], started_ms=0)
     assert [(it.element, it.author, it.words) for it in entries] == [
         ("message-5-0", "user", ""), ("turn-1", "ann", ""), ("turn-2", "bob", "passed")
     ]  # fmt: skip
