@@ -139,7 +139,7 @@ def test_session_page_is_accessible(sessions, findings, state):
     ("state", "shown"),
     [
         ("active", "ann speaks"),
-        ("stuck", re.compile("queued|waits for a free process|planning the next turn")),
+        ("stuck", re.compile("The next step waits|waits for a free process|being planned")),
     ],
 )
 def test_page_of_a_running_session_is_accessible(busy, findings, state, shown):
