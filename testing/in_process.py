@@ -57,7 +57,9 @@ class TestInstallation(LocalClient):
     def _open(self, agents: Mapping[str, object], **settings: Any) -> InProcessInstallation:
         """Return an installation on the given server, without the sessions of the test before."""
         with connect(self._server_url) as client:
-            client.flushall()
+            # Not `flushall`: the fixture of the server may be replaced by one with other data.
+            if keys := list(client.scan_iter("symposia:*", count=1_000)):
+                client.delete(*keys)
         return InProcessInstallation(agents, url=self._server_url, **settings)
 
     @overload
