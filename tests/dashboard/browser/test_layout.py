@@ -1,4 +1,4 @@
-"""The layout of the list with long and foreign texts, at four widths."""
+"""The layout of the list and of sessions with long and foreign texts, and many participants, at four widths."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ SESSIONS: dict[str, dict[str, Any]] = {
     "مراجعة عقد الإيجار والملاحق قبل التوقيع النهائي " * 3: {
         "mode": "pair",
         "agents": {"ann": "say", "bob": "navigator"},
+    },
+    "Sixty-four participants": {
+        "mode": "round_robin",
+        "agents": {f"participant-with-a-long-identifier-{number:02}": "say" for number in range(64)},
     },
 }
 #: Returns what is wrong with the layout: one line for each element.
@@ -98,6 +102,19 @@ def test_nothing_is_cut_or_outside_at_any_width(sessions, open_tab, pictures):
         page.set_viewport_size({"width": width, "height": 844})
         faults[width] = page.evaluate(FAULTS)
         page.screenshot(path=pictures / f"list-{width}.png", full_page=True)
+    assert {width: lines for width, lines in faults.items() if lines} == {}
+
+
+@pytest.mark.parametrize("number", range(len(SESSIONS)))
+def test_session_fits_at_any_width(sessions, open_tab, pictures, number):
+    job = sessions[list(SESSIONS)[number]]
+    page = open_tab(f"/collabs/{job.id}?events=newest", reduced_motion="reduce").page
+    expect(page.locator("#people tr")).to_have_count(len(job.collab().participants))
+    faults = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 844})
+        faults[width] = page.evaluate(FAULTS)
+        page.screenshot(path=pictures / f"session-{number}-{width}.png", full_page=True)
     assert {width: lines for width, lines in faults.items() if lines} == {}
 
 
