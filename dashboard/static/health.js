@@ -120,7 +120,7 @@ function tick() {
   if (isDue && !isAsking && !document.hidden && !hasEnded) ask();
 }
 
-showClocks(element());
+showClocks(document.getElementById("dashboard"));
 showLevel();
 setInterval(tick, TICK_MS);
 document.addEventListener("visibilitychange", tick);
