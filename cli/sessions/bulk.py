@@ -29,7 +29,7 @@ def change_all(query: SessionQuery, options: BulkOptions, change: Callable[[Coll
 
     Raises:
         InvalidInput: There is no filter, or no session that matches can be changed.
-        Exit: With code 1, if a change failed, or the user does not want it.
+        typer.Exit: With code 1, if a change failed, or the user does not want it.
     """
     if query == ANY_QUERY:
         rule = f"must be given, or a filter such as --status to {options.action} all that match"

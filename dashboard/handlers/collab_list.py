@@ -139,7 +139,7 @@ class CollabsPage(PageHandler):
         """Return the values that fields offer: those of the sessions in memory."""
         rows = self.services.sessions.rows()
         values = {
-            "agent": {who["agent"] for row in rows for who in row["agents"]},
+            "agent": {who["agent"] for row in rows for who in row["agents"] if who["agent"]},
             "tenant": {row["tenant"] for row in rows if row["tenant"]},
             "tag": {tag for row in rows for tag in row["tags"]},
         }

@@ -41,7 +41,8 @@ class RowAgent(TypedDict):
 
     participant: str
     name: str
-    agent: str
+    #: None: it has none.
+    agent: str | None
 
 
 class RowLimit(TypedDict):
@@ -170,9 +171,8 @@ class CollabFacts:
             user=_text(_object(options.get("memory")).get("user_id")),
             tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
             agents=tuple(
-                RowAgent(participant=who, name=names.get(who, who), agent=agent)
-                for who, binding in bindings.items()
-                if (agent := _text(_object(binding).get("agent")))
+                RowAgent(participant=who, name=name, agent=_text(_object(bindings.get(who)).get("agent")))
+                for who, name in names.items()
             ),
             stop=stop,
         )

@@ -50,6 +50,8 @@ def groups_of(row: Mapping[str, Any], group: str) -> Iterator[tuple[str, bool]]:
     if group == "agent":
         failed_by: dict[str, bool] = {}
         for who in row["agents"]:
+            if who["agent"] is None:
+                continue
             is_mine = row["reason"] != "failed" or detail.startswith(f"{who['participant']}: ")
             failed_by[who["agent"]] = failed_by.get(who["agent"], False) or (failed and is_mine)
         yield from failed_by.items()

@@ -20,7 +20,7 @@ CONFIG = PAGE.take("python", "install()")
 def serves_pages(flower: FlowerServer) -> None:
     page = flower.get("/collabs")
     assert page.status == 200, flower.log()
-    for path in ("collabs.js", "page.js", "dashboard.css"):
+    for path in ("list.js", "page.js", "dashboard.css"):
         assert f'"{flower.prefix}/collabs/static/{path}' in page.text or path == "page.js"
         assert flower.get(f"/collabs/static/{path}").status == 200
     assert flower.json("/api/collabs")["collabs"] == []
