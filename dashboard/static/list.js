@@ -36,6 +36,7 @@ function wanted() {
 async function start(action) {
   try {
     const answer = await act("/api/collabs/bulk", { action, ...wanted(), ask: true });
+    if (answer.dialog && dialog.open) return; // a second click, while the first one was on its way
     if (answer.dialog) {
       askedIds = answer.ids; // sessions that appear later are not changed
       dialog.innerHTML = answer.dialog;

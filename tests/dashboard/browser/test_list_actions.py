@@ -41,6 +41,7 @@ def test_selected_sessions_are_cancelled_after_a_confirmation(gated_sessions, op
     expect(dialog).to_be_hidden()
     assert not any(job.state().is_final for job in jobs)
     page.get_by_role("button", name="Cancel…").click()
+    expect(dialog.get_by_label("Reason")).to_be_focused()
     page.keyboard.press("Enter")
     expect(dialog).to_be_visible()  # the reason is required
     page.keyboard.type("no longer needed")
