@@ -22,7 +22,7 @@ from ..models.sessions.spec import NO_MESSAGE, History, SessionOptions, SessionS
 from ..models.sessions.steering import AnyBinding, read_binding
 from ..models.sessions.stop_conditions import AnyOf, StopCondition, TextSeen
 from ..models.sessions.submission import Submission
-from ..models.text.ids import new_id, utcnow
+from ..models.text.ids import entry_key, new_id, utcnow
 from ..models.turns.items import NewItem
 from ..models.turns.turn import REVIEW_PARAMETER
 from ..state.redis.readers import converting_to_corrupt, read_stored
@@ -185,7 +185,7 @@ def _check_roster_unchanged(job: ReadableJob) -> None:
 
 def _timed_events(job: ReadableJob) -> Iterator[tuple[int, MapEvent]]:
     for entry_id, text in streams_of(job).whole(job.id, "events"):
-        yield _ms(entry_id), read_stored(MapEvent, text, session_id=job.id, part="events")
+        yield entry_key(entry_id)[0], read_stored(MapEvent, text, session_id=job.id, part="events")
 
 
 def _past_turns(job: ReadableJob) -> PastTurns:
@@ -206,16 +206,14 @@ def _last_message(job: ReadableJob, moment: Moment, past: PastTurns) -> str:
     for entry_id, text in streams_of(job).whole(job.id, "dialog"):
         turn = read_stored(Message, text, session_id=job.id, part="dialog").turn_number
         is_later = (
-            began_ms is not None and _ms(entry_id) > began_ms if turn is None else turn not in moment.seen
+            began_ms is not None and entry_key(entry_id)[0] > began_ms
+            if turn is None
+            else turn not in moment.seen
         )
         if is_later:
             break
         last = entry_id
     return last
-
-
-def _ms(entry_id: str) -> int:
-    return int(entry_id.partition("-")[0])
 
 
 def _changed_agents(facts: SessionFacts, changes: ForkChanges) -> dict[str, Any]:

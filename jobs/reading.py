@@ -23,7 +23,7 @@ from ..models.sessions.limits import usage_by_participant
 from ..models.sessions.plan import FLOOR_SCOPE, BoardEntry
 from ..models.sessions.spec import SessionSpec
 from ..models.sessions.subsessions import ParentRef
-from ..models.text.ids import moment_from_ms, timestamp_from_ms
+from ..models.text.ids import entry_key, moment_from_ms, timestamp_from_ms
 from ..models.text.words import count_of
 from ..models.turns.streaming import Delta, ToolEvent
 from ..models.turns.turn import TurnState
@@ -485,7 +485,7 @@ def dialog_cursor(job: ReadableJob, entry_id: str | None) -> str:
     if entry_id is None:
         return "0"
     if _ENTRY_ID.fullmatch(str(entry_id)):
-        at_ms, counter = map(int, entry_id.split("-"))
+        at_ms, counter = entry_key(entry_id)
         before = f"{at_ms}-{counter - 1}" if counter else f"{max(0, at_ms - 1)}-{_MAX_COUNTER}"
         entry = next(iter(job._streams.whole(job.id, "dialog", after=before)), None)  # noqa: SLF001 - as `streams_of`
         if entry is not None and entry[0] == entry_id:

@@ -23,6 +23,7 @@ from ..models.errors import ResultTimeout, SessionNotFound
 from ..models.protocol.base import Event
 from ..models.protocol.dialog import Message
 from ..models.protocol.events import MapEvent, MAPEventType
+from ..models.text.ids import entry_key
 from ..models.turns.streaming import Delta, ToolEvent
 from .redis.keys import session_key
 from .redis.readers import (
@@ -201,8 +202,8 @@ def _read(client: Redis, session_id: str, cursors: dict[_Watched, str], idle_ms:
 
 
 def _entry(stream: _Watched, entry_id: str, text: str) -> _Entry:
-    at_ms, _, counter = entry_id.partition("-")
-    return _Entry(int(at_ms), stream == "events" and END_MARK in text, int(counter), stream, text)
+    at_ms, counter = entry_key(entry_id)
+    return _Entry(at_ms, stream == "events" and END_MARK in text, counter, stream, text)
 
 
 def _make_update(entry: _Entry, dialog_reader: _DialogReader) -> SessionUpdate:

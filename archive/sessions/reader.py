@@ -16,6 +16,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from ...models.errors import InvalidInput, SessionNotFound
 from ...models.sessions.archived import Entry, Snapshot
 from ...models.sessions.query import ANY_QUERY, SessionQuery
+from ...models.text.ids import entry_key
 from ..engine import Database
 from ..results import (
     ANY_SESSION,
@@ -191,7 +192,7 @@ class ArchiveReader:
         """
         with self._database.reading() as connection:
             session = _newest(connection, session_id).id
-        position = None if after == "0" or newest_first else _place(after)
+        position = None if after == "0" or newest_first else entry_key(after)
         while True:
             query = _entries(session, stream, position, newest_first=newest_first)
             with self._database.reading() as connection:
@@ -209,7 +210,7 @@ class ArchiveReader:
         Raises:
             SessionNotFound: There is no such session.
         """
-        position = None if before is None else _place(before)
+        position = None if before is None else entry_key(before)
         with self._database.reading() as connection:
             query = _entries(_newest(connection, session_id).id, stream, position, newest_first=True)
             return [_entry(row) for row in connection.execute(query.limit(count))]
@@ -285,11 +286,6 @@ def _entry(row: Row[Any]) -> Entry:
     if "rest" in row._fields:
         return message_entry(row.at_ms, row.seq, row.content, row.rest)
     return f"{row.at_ms}-{row.seq}", row.body
-
-
-def _place(entry_id: str) -> tuple[int, int]:
-    at_ms, _, seq = entry_id.partition("-")
-    return int(at_ms), int(seq)
 
 
 def _entries(

@@ -12,7 +12,7 @@ from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MAPEventType
 from ...models.sessions.archived import Documents, Entry, Snapshot
-from ...models.text.ids import ms_from_moment
+from ...models.text.ids import entry_key, ms_from_moment
 from ...models.text.json_text import dump_json, parse_json
 from ..engine import is_storable, storable_text
 
@@ -184,8 +184,8 @@ def _result_columns(payload: Mapping[str, Any]) -> Row:
 
 
 def _entry_columns(session: int, entry_id: str) -> Row:
-    at_ms, _, seq = entry_id.partition("-")
-    return {"session": session, "at_ms": int(at_ms), "seq": int(seq)}
+    at_ms, seq = entry_key(entry_id)
+    return {"session": session, "at_ms": at_ms, "seq": seq}
 
 
 def _ms(timestamp: str) -> int:

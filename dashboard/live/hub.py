@@ -23,6 +23,7 @@ from redis.exceptions import RedisError
 from ...jobs.condition_rules import condition_of
 from ...jobs.conditions import NO_CONDITION, AttentionLimits, Condition
 from ...models.errors import StateError
+from ...models.text.ids import entry_key
 from ...state.redis.keys import DUE, SESSIONS, session_key
 from ...state.redis.readers import time_ms
 from ...state.streams.reads import StreamReads
@@ -31,7 +32,7 @@ from ..views.unreadable import UnreadableSession, unreadable_row
 from .health_feed import HealthFeed
 from .loader import LoadedSession, load_sessions
 from .outage_log import OutageLog
-from .positions import newest_position, position_key
+from .positions import newest_position
 from .session_list import KEPT_ENDED, SessionList
 from .session_streams import SessionStreams
 from .workers import SpeakingTurn, WorkerReads
@@ -149,7 +150,7 @@ class Hub:
         """Read new entries once, and load the sessions to which they belong."""
         positions = {key: at for key, (_, at) in self._cursors.items()}
         for key, at in self.streams.positions().items():
-            positions[key] = min(at, positions.get(key, at), key=position_key)
+            positions[key] = min(at, positions.get(key, at), key=entry_key)
         batches = await self._reads.read(positions)
         for key, entries in batches.items():
             if key in self._cursors:
@@ -172,7 +173,7 @@ class Hub:
         ]
         loaded = [session for session in sessions if isinstance(session, LoadedSession)]
         unreadable = [session for session in sessions if isinstance(session, UnreadableSession)]
-        for session in sorted(loaded, key=lambda session: position_key(session.row["position"])):
+        for session in sorted(loaded, key=lambda session: entry_key(session.row["position"])):
             self._put(session)
         for failed in unreadable:
             self._put_unreadable(failed)

@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from ...jobs.condition_rules import parked_questions
 from ...jobs.conditions import Roster
 from ...models.errors import CorruptSession, NewerFormat
+from ...models.text.ids import entry_key
 from ...state.redis.formats import check_format
 from ...state.redis.keys import session_key
 from ...state.redis.readers import Entry, is_wrong_type, read_entries
@@ -18,7 +19,7 @@ from ...state.redis.scripts import view_fields
 from ...state.sessions.records import SessionState
 from ..views.collab_row import CollabFacts, CollabRow, LastError, build_row, error_of_event
 from ..views.unreadable import UnreadableSession
-from .positions import newest_position, position_key
+from .positions import newest_position
 
 #: Sessions per round trip.
 _BATCH = 100
@@ -109,6 +110,6 @@ def _session(
 
 def _newest_error(events: list[Entry]) -> LastError | None:
     for position, text in events:
-        if (error := error_of_event(text, position_key(position)[0])) is not None:
+        if (error := error_of_event(text, entry_key(position)[0])) is not None:
             return error
     return None

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
 from ...models.errors import InvalidInput
+from ...models.text.ids import entry_key
 
 #: Position before every change.
 BEGINNING = "0-0"
@@ -26,15 +27,9 @@ _ID = r"\d{1,15}(?:-\d{1,16})?"
 _POSITIONS = re.compile(rf"{_ID}(?:\.{_ID}){{{len(PARTS) - 1}}}|{_ID}")
 
 
-def position_key(position: str) -> tuple[int, int]:
-    """Return a position as numbers: milliseconds since the epoch, and counter."""
-    at_ms, _, counter = position.partition("-")
-    return int(at_ms), int(counter or 0)
-
-
 def newest_position(positions: Iterable[str]) -> str:
     """Return the newest position; `BEGINNING` of none."""
-    return max(positions, key=position_key, default=BEGINNING)
+    return max(positions, key=entry_key, default=BEGINNING)
 
 
 def read_positions(text: str) -> Positions:
@@ -50,7 +45,7 @@ def read_positions(text: str) -> Positions:
         raise InvalidInput("after", text, "must be a position from an earlier answer")
     ids = text.split(".")
     if len(ids) == 1:
-        return dict.fromkeys(PARTS, f"{max(0, position_key(text)[0] - 1)}-{_LAST_COUNTER}")
+        return dict.fromkeys(PARTS, f"{max(0, entry_key(text)[0] - 1)}-{_LAST_COUNTER}")
     return dict(zip(PARTS, ids, strict=True))
 
 

@@ -14,10 +14,11 @@ from secrets import token_hex
 from typing import NamedTuple
 
 from ...models.errors import InvalidInput
+from ...models.text.ids import entry_key
 from ...models.text.redact import json_text
 from ..views.collab_list import count_rows
 from ..views.collab_row import CollabRow
-from .positions import BEGINNING, newest_position, position_key
+from .positions import BEGINNING, newest_position
 
 #: Number of ended sessions in memory. Others are listed from the archive.
 KEPT_ENDED = 1_000
@@ -141,7 +142,7 @@ class SessionList:
             for listed in ended[: len(ended) - KEPT_ENDED]:
                 del self._rows[listed.row["id"]]
                 self._forgotten = max(self._forgotten, listed.cursor.revision)
-                self.mark_incomplete(position_key(listed.row["position"])[0])
+                self.mark_incomplete(entry_key(listed.row["position"])[0])
 
     def mark_incomplete(self, until_ms: int) -> None:
         """Record that sessions that changed until a time (milliseconds since the epoch) may not be in memory."""
@@ -154,11 +155,11 @@ class SessionList:
         if cursor.instance == self._instance:
             rows, removed = self.changed_after(cursor.revision), self.removed_after(cursor.revision)
             return Changes(rows, removed, cursor.revision >= self._forgotten)
-        at_ms = position_key(cursor.position)[0]
+        at_ms = entry_key(cursor.position)[0]
         rows = [
             listed
             for listed in self._rows.values()
-            if position_key(listed.row["position"])[0] >= at_ms - OVERLAP_MS
+            if entry_key(listed.row["position"])[0] >= at_ms - OVERLAP_MS
         ]
         return Changes(rows, self.removed_after(0), at_ms >= self._incomplete_until_ms)
 

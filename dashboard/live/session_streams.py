@@ -19,10 +19,11 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from ...models.errors import SessionNotFound, StateError
+from ...models.text.ids import entry_key
 from ...state.redis.keys import session_key
 from ...state.redis.readers import Entry, read_batches
 from ...state.turns.deltas import LISTENING_EVERY_S, LISTENING_MS
-from .positions import PARTS, Part, Positions, position_key
+from .positions import PARTS, Part, Positions
 
 #: Maximum number of entries of each stream in one page.
 MAX_ENTRIES = 200
@@ -67,10 +68,10 @@ async def read_page(redis: Redis, session_id: str, after: Positions) -> EntryPag
         for key, entries in batches.items()
         for position, text in entries
     ]
-    stream_entries.sort(key=lambda entry: position_key(entry.position))
-    ends = [position_key(batch[-1][0]) for batch in batches.values() if len(batch) == MAX_ENTRIES]
+    stream_entries.sort(key=lambda entry: entry_key(entry.position))
+    ends = [entry_key(batch[-1][0]) for batch in batches.values() if len(batch) == MAX_ENTRIES]
     if ends:
-        stream_entries = [entry for entry in stream_entries if position_key(entry.position) <= min(ends)]
+        stream_entries = [entry for entry in stream_entries if entry_key(entry.position) <= min(ends)]
     return EntryPage(
         stream_entries, {**after, **{entry.part: entry.position for entry in stream_entries}}, not ends
     )
@@ -150,12 +151,12 @@ class SessionStreams:
             if key not in self._named:
                 continue
             session_id, part = self._named[key]
-            newest_read = position_key(self._positions[key])
+            newest_read = entry_key(self._positions[key])
             for position, text in entries:
-                if position_key(position) > newest_read:
+                if entry_key(position) > newest_read:
                     new_entries.append((session_id, StreamEntry(position, part, text)))
             self._positions[key] = entries[-1][0]
-        for session_id, entry in sorted(new_entries, key=lambda pair: position_key(pair[1].position)):
+        for session_id, entry in sorted(new_entries, key=lambda pair: entry_key(pair[1].position)):
             for reader in self._readers[session_id]:
                 try:
                     reader.waiting.put_nowait(entry)
@@ -189,11 +190,7 @@ class SessionStreams:
                         await self._redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS)
                     next_announcement = time.monotonic() + LISTENING_EVERY_S
                 entries = await reader.take(idle_s)
-                new = [
-                    entry
-                    for entry in entries
-                    if position_key(entry.position) > position_key(seen[entry.part])
-                ]
+                new = [entry for entry in entries if entry_key(entry.position) > entry_key(seen[entry.part])]
                 if new or not entries:
                     yield new
         finally:

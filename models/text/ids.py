@@ -112,6 +112,12 @@ def ms_from_moment(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
+def entry_key(entry_id: str) -> tuple[int, int]:
+    """Return the id of a stream entry as numbers: milliseconds since the epoch, and counter."""
+    at_ms, _, counter = entry_id.partition("-")
+    return int(at_ms), int(counter or 0)
+
+
 def is_timestamp(text: str) -> bool:
     """Return True for an RFC 3339 date and time with a zone."""
     return _parse(text) is not None

@@ -19,6 +19,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from ...models.errors import ClientClosed, RedisUnavailable
+from ...models.text.ids import entry_key
 from ..redis.connect import aconnect
 from ..redis.keys import session_key
 from ..redis.readers import Entry, read_batches, read_entries
@@ -319,12 +320,6 @@ class StreamHubs:
             elif not loop.is_closed():
                 with suppress(RuntimeError):  # it was closed meanwhile
                     loop.call_soon_threadsafe(hub.fail, ClientClosed())
-
-
-def entry_key(position: str) -> tuple[int, int]:
-    """Return the id of an entry as numbers: milliseconds since the epoch, and counter."""
-    at_ms, _, counter = position.partition("-")
-    return int(at_ms), int(counter or 0)
 
 
 def _newer(batches: Batches, positions: Mapping[str, str]) -> dict[str, list[Entry]]:

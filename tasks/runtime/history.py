@@ -21,6 +21,7 @@ from ...models.errors import (
 from ...models.modes.positions import MAX_OPENING, opening_of
 from ...models.protocol.dialog import Message, Role
 from ...models.sessions.spec import NO_MESSAGE, History, SessionSpec
+from ...models.text.ids import entry_key
 from ...state.redis.readers import Entry, StreamReader, read_all_stored, read_stored
 from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.store import SessionStore
@@ -204,8 +205,8 @@ class HistoryReader:
 
 def _after(entry_id: str) -> str:
     """Return the next possible id of a stream entry."""
-    at_ms, _, seq = entry_id.partition("-")
-    return f"{at_ms}-{int(seq) + 1}"
+    at_ms, counter = entry_key(entry_id)
+    return f"{at_ms}-{counter + 1}"
 
 
 def _missing_note(history: History) -> Message:

@@ -21,7 +21,7 @@ from ...models.errors import InvalidInput
 from ...models.protocol.collab import Collab, ParticipantKind
 from ...models.protocol.dialog import Message
 from ...models.sessions.archived import ArchivePage, Entry
-from ...models.text.ids import derived_id, is_uuid
+from ...models.text.ids import derived_id, entry_key, is_uuid
 from ..values.conversation import PREVIEW, IncomingMessage, read_agent
 from .tables import CONVERSATION, MEMBER, message_columns
 
@@ -110,9 +110,8 @@ def deliver_session_messages(connection: Connection, page: ArchivePage) -> None:
 
 def _incoming(page: ArchivePage, entry: Entry) -> IncomingMessage:
     entry_id, text = entry
-    at_ms = int(entry_id.partition("-")[0])
     message_id = derived_id(f"{page.session_id} {page.opened_ms} {entry_id}")
-    return IncomingMessage(message_id, Message.model_validate_json(text), at_ms)
+    return IncomingMessage(message_id, Message.model_validate_json(text), entry_key(entry_id)[0])
 
 
 def _keep_member_messages(

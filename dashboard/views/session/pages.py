@@ -17,6 +17,7 @@ from ....models.errors import InvalidInput
 from ....models.protocol.base import Event
 from ....models.protocol.dialog import Message
 from ....models.protocol.events import MapEvent
+from ....models.text.ids import entry_key
 from ....state.redis.readers import read_stored
 
 EventStream = Literal["events", "journal"]
@@ -96,8 +97,8 @@ def read_messages(job: CollabJob, *, before: str | None = None, count: int = 50)
 
 def read_message(job: CollabJob, entry_id: str) -> Message | None:
     """Return one message by the id of its entry; None: there is none. Raises InvalidInput for another text."""
-    at_ms, _, counter = check_entry_id(entry_id).partition("-")
-    after = f"{at_ms}-{int(counter) + 1}"
+    at_ms, counter = entry_key(check_entry_id(entry_id))
+    after = f"{at_ms}-{counter + 1}"
     entries = streams_of(job).newest_page(job.id, "dialog", before=after, count=1)
     return next((_message(job, text) for stored_id, text in entries if stored_id == entry_id), None)
 
@@ -135,8 +136,7 @@ def _event(job: CollabJob, stream: EventStream, text: str) -> MapEvent | Event:
 
 
 def _place(entry: EventEntry) -> tuple[int, int, str]:
-    at_ms, _, counter = entry.entry_id.partition("-")
-    return int(at_ms), int(counter), entry.stream
+    return *entry_key(entry.entry_id), entry.stream
 
 
 def _positions(before: str | None) -> dict[EventStream, str | None]:

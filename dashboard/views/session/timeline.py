@@ -20,6 +20,7 @@ from pydantic import JsonValue
 
 from ....models.protocol.base import Event
 from ....models.protocol.events import MapEvent, MAPEventType
+from ....models.text.ids import entry_key
 
 Patch = dict[str, JsonValue]
 
@@ -49,11 +50,6 @@ class Change:
         return parts
 
 
-def entry_ms(entry_id: str) -> int:
-    """Return the time of a stream entry, in milliseconds since the epoch."""
-    return int(entry_id.partition("-")[0])
-
-
 def read_change(entry_id: str, event: MapEvent | Event) -> Change:
     """Return what an event changes.
 
@@ -61,7 +57,7 @@ def read_change(entry_id: str, event: MapEvent | Event) -> Change:
         entry_id: Id of its stream entry.
         event: The event: a MAP event or one of the journal.
     """
-    at_ms = entry_ms(entry_id)
+    at_ms = entry_key(entry_id)[0]
     if isinstance(event, Event):
         return _journal_change(at_ms, event)
     payload = event.payload or {}

@@ -16,11 +16,12 @@ from ....jobs.collab import CollabJob
 from ....models.attachments import Attachment
 from ....models.protocol.dialog import Message
 from ....models.protocol.events import MapEvent
+from ....models.text.ids import entry_key
 from ....models.text.redact import without_password
 from ..visible import make_fields_visible, make_visible
 from .markdown import render_markdown
 from .pages import MAX_ENTRIES, EventEntry, EventPage, MessagePage, read_events, read_messages
-from .timeline import build_timeline, entry_ms, read_change
+from .timeline import build_timeline, read_change
 from .turn_entries import TurnEntry, build_entries
 
 Json = dict[str, JsonValue]
@@ -80,7 +81,7 @@ def _entries(job: CollabJob, messages: list[tuple[str, Message]]) -> list[TurnEn
     """Return the entries of messages, with the attempts around the last of them."""
     if not messages:
         return []
-    end = f"{entry_ms(messages[-1][0]) + _AFTER_MS}-0"
+    end = f"{entry_key(messages[-1][0])[0] + _AFTER_MS}-0"
     events = read_events(job, before=f"{end}_{end}", count=MAX_ENTRIES)
     timeline = build_timeline(read_change(entry.entry_id, entry.event) for entry in events.entries)
     return build_entries(messages, cast("Any", timeline["spans"]), started_ms=job.state().started_ms)
@@ -119,7 +120,7 @@ def message_json(entry_id: str, message: Message) -> Json:
     rendered = render_markdown(message.content)
     return {
         "id": entry_id,
-        "at_ms": entry_ms(entry_id),
+        "at_ms": entry_key(entry_id)[0],
         "turn": message.turn_number,
         "participant": make_visible(message.author or ""),
         "is_history": message.former_speaker is not None,
@@ -163,7 +164,7 @@ def event_json(entry: EventEntry) -> Json:
     data = (event.payload if isinstance(event, MapEvent) else event.data) or {}
     return {
         "id": f"{entry.stream}:{entry.entry_id}",
-        "at_ms": entry_ms(entry.entry_id),
+        "at_ms": entry_key(entry.entry_id)[0],
         "type": make_visible(event.event_type),
         "participant": _text(data, "participant_id"),
         "turn": _number(data, "turn_number"),

@@ -14,11 +14,11 @@ from pydantic import JsonValue
 
 from ....models.attachments import Attachment
 from ....models.protocol.dialog import Message
+from ....models.text.ids import entry_key
 from ....models.turns.tool_uses import tool_uses_of
 from ..visible import make_visible
 from .lanes import Span, queue_begins
 from .markdown import Rendered, render_markdown
-from .timeline import entry_ms
 
 #: Outcomes of attempts without a message, in words; others are shown as they are.
 _WORDS = {"passed": "passed", "skipped": "skipped", "dropped": "dropped", "lost": "its worker was lost"}
@@ -151,11 +151,6 @@ def live_entries(open_turns: Sequence[Mapping[str, Any]], texts: Mapping[int, st
     return sorted(entries, key=lambda entry: entry.turn or 0)
 
 
-def _at(entry_id: str) -> tuple[int, int]:
-    ms, _, counter = entry_id.partition("-")
-    return int(ms), int(counter or 0)
-
-
 def _text(entry_id: str, message: Message) -> Text:
     return Text(
         entry_id,
@@ -169,7 +164,7 @@ def _text(entry_id: str, message: Message) -> Text:
 def _outside(entry_id: str, message: Message) -> TurnEntry:
     return TurnEntry(
         f"message-{entry_id}",
-        _at(entry_id),
+        entry_key(entry_id),
         message.turn_number,
         message.author or message.role.value,
         is_history=message.former_speaker is not None,
@@ -183,7 +178,7 @@ def _turn(
     last_id, last = messages[-1]
     return TurnEntry(
         f"turn-{turn}",
-        _at(messages[0][0]),
+        entry_key(messages[0][0]),
         turn,
         messages[0][1].author or "",
         texts=tuple(_text(entry_id, message) for entry_id, message in messages),
@@ -191,7 +186,7 @@ def _turn(
             ToolCall(make_visible(use.name), _arguments(use.arguments), make_visible(use.result))
             for use in tool_uses_of(last)
         ),
-        **_facts(spans, queued, end_ms=entry_ms(last_id)),
+        **_facts(spans, queued, end_ms=entry_key(last_id)[0]),
     )
 
 
