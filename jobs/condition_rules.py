@@ -238,7 +238,7 @@ def _postponed(state: SessionState, turns: Sequence[TurnRecord]) -> Iterator[Tur
 
 
 def _moving(state: SessionState, turns: Sequence[TurnRecord], roster: Roster) -> Condition:
-    """Return what goes on in a session that needs no attention."""
+    """Return the condition of a session that needs no attention."""
     if speaking := [turn for turn in turns if turn.status == "speaking"]:
         first = min(speaking, key=lambda turn: turn.began_ms or 0)
         return _of_turn("speaking", first, roster, since_ms=first.began_ms, count=len(speaking))

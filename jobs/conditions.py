@@ -1,7 +1,7 @@
 """Why a session does not move, and whether a person should look at it. Pure.
 
 Of several conditions of a session, the first one in the order of `Kind` counts. `ATTENTIONS` are those that need
-attention; the others say what goes on.
+attention; the others say what the session does.
 """
 
 from __future__ import annotations

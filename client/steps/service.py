@@ -228,7 +228,7 @@ class Steps:
 
 @contextmanager
 def _ignore_outage(task_id: str) -> Iterator[None]:
-    """Log the error of a call that only informs monitors: without it the step goes on."""
+    """Log the error of a call that only informs monitors; the step continues without it."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - each result backend has its own errors

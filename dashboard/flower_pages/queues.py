@@ -206,7 +206,7 @@ class QueuesPage(_OwnBroker, BrokerView):  # type: ignore[misc] # Flower has no 
         """As in Flower."""
         await self.inspect_new_workers()
         await super().get()
-        self.application.update_workers()  # for the next time: a worker may have been told to consume another queue
+        self.application.update_workers()  # for the next request: an operator may have added a queue to a worker
 
 
 class QueuesData(_OwnBroker, GetQueueLengths):  # type: ignore[misc] # Flower has no types
