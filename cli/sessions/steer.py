@@ -64,8 +64,8 @@ def suspend(
     Example: [bold]symposia suspend 3f2a91c4[/bold]
     """
     options = BulkOptions("suspend", "suspended", dry_run, yes, as_json)
-    if (job := _one_job(session, query, options, lambda job: job.suspend(by=actor_name(by)))) is not None:
-        _print_status(job, "suspended; `symposia resume` continues it.", as_json=as_json)
+    text = "suspended; `symposia resume` continues it."
+    _change(session, query, options, lambda job: job.suspend(by=actor_name(by)), text)
 
 
 @with_filters
@@ -83,8 +83,7 @@ def resume(
     Example: [bold]symposia resume 3f2a91c4[/bold]
     """
     options = BulkOptions("resume", "resumed", dry_run, yes, as_json)
-    if (job := _one_job(session, query, options, lambda job: job.resume(by=actor_name(by)))) is not None:
-        _print_status(job, "resumed.", as_json=as_json)
+    _change(session, query, options, lambda job: job.resume(by=actor_name(by)), "resumed.")
 
 
 @with_filters
@@ -102,14 +101,8 @@ def retry(
     """
     from ...jobs.retrying import retry_session
 
-    new: dict[str, CollabJob] = {}
-
-    def change(job: CollabJob) -> None:
-        new[job.id] = retry_session(job)
-
     options = BulkOptions("retry", "retried", dry_run, yes, as_json)
-    if (job := _one_job(session, query, options, change)) is not None:
-        _print_status(new[job.id], f"begins again what session {job.id} failed in.", as_json=as_json)
+    _change(session, query, options, retry_session, "begins again what session {id} failed in.")
 
 
 def stop(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
@@ -138,16 +131,25 @@ def cancel(
     Example: [bold]symposia cancel --status active --tenant press --older 2d --dry-run[/bold]
     """
     options = BulkOptions("cancel", "cancelled", dry_run, yes, as_json)
-    if (
-        job := _one_job(session, query, options, lambda job: job.cancel(reason, by=actor_name(by)))
-    ) is not None:
-        _print_status(job, "cancelled.", as_json=as_json)
+    _change(session, query, options, lambda job: job.cancel(reason, by=actor_name(by)), "cancelled.")
 
 
-def _one_job(
-    session: str | None, query: SessionQuery, options: BulkOptions, change: Callable[[CollabJob], object]
-) -> CollabJob | None:
-    """Change the session with an id and return it; without an id, change all that match and return None."""
+def _change(
+    session: str | None,
+    query: SessionQuery,
+    options: BulkOptions,
+    change: Callable[[CollabJob], CollabJob | None],
+    text: str,
+) -> None:
+    """Change the session with an id, or without an id all that match, and print what happened.
+
+    Args:
+        session: The id.
+        query: The filters.
+        options: The other options.
+        change: Changes a session; returns the one to print, or None for the same.
+        text: What happened to the session with the id, which may be in it as `{id}`.
+    """
     from ...models.errors import InvalidInput
     from ...models.sessions.query import ANY_QUERY
 
@@ -155,12 +157,11 @@ def _one_job(
         from .bulk import change_all
 
         change_all(query, options, change)
-        return None
+        return
     if query != ANY_QUERY or options.dry_run:
         raise InvalidInput("ID", session, "must not be given with filters or --dry-run")
     job = find_job(session)
-    change(job)
-    return job
+    _print_status(change(job) or job, text.format(id=job.id), as_json=options.as_json)
 
 
 def _print_status(job: CollabJob, text: str, *, as_json: bool) -> None:
