@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from servers.browser import own_browser, own_tab
-from servers.expendable import Expendable, expendable_services
+from servers.expendable import Expendable
 
 #: Playwright runs an event loop in the thread of a test.
 pytestmark = [
@@ -30,13 +29,6 @@ def browser() -> Iterator[Browser]:
     """A browser."""
     with own_browser() as browser:
         yield browser
-
-
-@pytest.fixture
-def services(tmp_path: Path, settings: dict[str, str]) -> Iterator[Expendable]:
-    """Services that the test may end."""
-    with expendable_services(tmp_path, settings) as services:
-        yield services
 
 
 @pytest.fixture

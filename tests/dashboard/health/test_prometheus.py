@@ -15,7 +15,7 @@ import yaml
 from live import until
 from programs import find_program
 from scaling import patient
-from servers.expendable import Expendable, expendable_services
+from servers.expendable import Expendable
 from servers.ports import own_port
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -38,13 +38,6 @@ def write_configuration(folder: Path, flower_port: int) -> Path:
     path = folder / "prometheus.yml"
     path.write_text(yaml.safe_dump(configuration))
     return path
-
-
-@pytest.fixture
-def services(tmp_path: Path, settings: dict[str, str]) -> Iterator[Expendable]:
-    """Services that the test may end."""
-    with expendable_services(tmp_path, settings) as services:
-        yield services
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from celery import Celery, chain, chord, group, signature
 from celery.exceptions import TaskRevokedError
 
 import symposia
+from chaos.worker.orders import STEP_BOUNDARIES
 from live import LiveWorker, until
 from scaling import patient
 from symposia.client.in_process.eager import close_eager_installation
@@ -203,12 +204,7 @@ def _job(shop: Shop, task_id: str) -> Any:
 
 
 BOUNDARIES = [
-    "before-submit",
-    "after-submit",
-    "before-message",
-    "after-message",
-    "before-return",
-    "before-finish",
+    *STEP_BOUNDARIES,
     pytest.param("before-finish after-next", marks=needs_slots),
 ]
 
