@@ -19,11 +19,13 @@ Every request needs an allowed host and, if Flower has authentication, a user. A
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from secrets import token_urlsafe
+from typing import TypeVar, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from tornado.escape import url_escape
-from tornado.web import HTTPError, RequestHandler
+from tornado.web import Application, HTTPError, RequestHandler
 
 from ...models.errors import InvalidInput
 from ...models.text.redact import json_text
@@ -45,6 +47,16 @@ _MAX_DIGITS = 15
 #: Setting of the Tornado application with the allowed hosts.
 _HOSTS = "symposia_hosts"
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+
+T = TypeVar("T")
+
+
+def one_of_process(application: Application, kind: type[T], make: Callable[[], T]) -> T:
+    """Return the one object of a class in this process, which is made when it is first needed."""
+    name = f"symposia_{kind.__name__}"
+    if name not in application.settings:
+        application.settings[name] = make()
+    return cast("T", application.settings[name])
 
 
 class DashboardHandler(AnswerHandler):

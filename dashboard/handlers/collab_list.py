@@ -12,7 +12,7 @@ from ..live.list_pages import ListPage, ListPages, ListView
 from ..views import list_parts
 from ..views.collab_cells import cells_of, dollars
 from ..views.session_search import SearchPage, group_sessions, search_sessions
-from .base import DashboardHandler, PageHandler
+from .base import DashboardHandler, PageHandler, one_of_process
 from .collabs import query_params
 from .fragments import sent_pages
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..services import Services
     from ..views.collab_row import CollabRow
 
-_LIST_PAGES = "symposia_list_pages"
 #: Maximum number of names that a field offers.
 MAX_NAMES = 100
 #: Columns of the groups by a name.
@@ -34,12 +33,12 @@ def read_query(handler: DashboardHandler) -> tuple[SessionQuery, tuple[str, ...]
 
 def list_pages(handler: DashboardHandler) -> ListPages:
     """Return the open pages of the list of this process."""
-    settings = handler.application.settings
-    if _LIST_PAGES not in settings:
+
+    def make() -> ListPages:
         html = ListHtml(handler)
-        settings[_LIST_PAGES] = ListPages(handler.services.sessions, html.search, html.row)
-    pages: ListPages = settings[_LIST_PAGES]
-    return pages
+        return ListPages(handler.services.sessions, html.search, html.row)
+
+    return one_of_process(handler.application, ListPages, make)
 
 
 def list_view(handler: DashboardHandler) -> ListView:

@@ -10,19 +10,17 @@ from tornado.web import Application
 
 from ...models.text.redact import json_text
 from ..live.fragments import Fragments, SentFragments, SentPages, View
-from .base import DashboardHandler
+from .base import DashboardHandler, one_of_process
 
 #: Minimum number of seconds between two events with fragments.
 INTERVAL_S = 0.25
 #: Seconds after which a view is read again without a change.
 TICK_S = 2.0
-_PAGES = "symposia_sent_pages"
 
 
 def sent_pages(application: Application) -> SentPages:
     """Return what the pages of this process have."""
-    pages: SentPages = application.settings.setdefault(_PAGES, SentPages())
-    return pages
+    return one_of_process(application, SentPages, SentPages)
 
 
 def sent_token(handler: DashboardHandler) -> str:

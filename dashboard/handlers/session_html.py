@@ -10,8 +10,8 @@ from typing import Any, cast
 from ...jobs.conditions import Condition
 from ..live.fragments import Fragments
 from ..live.open_session import ShownSession
-from ..views.collab_cells import NEAR, cells_of, dollars, limit_text, span_text, time_html
-from ..views.collab_row import CollabRow
+from ..views.collab_cells import cells_of, dollars, limit_text, progress_class, span_text, time_html
+from ..views.collab_row import CollabRow, RowLimit
 from ..views.session.lanes import draw_lanes, make_axis
 from ..views.session.markdown import render_markdown
 from ..views.session.snapshot import session_json
@@ -141,17 +141,17 @@ class SessionHtml:
             "memory", session["id"], memory=shown.memory, problem=shown.memory_problem
         )
         html["children"] = self.render("children", session["id"], children=self._children(session))
-        for name in ("summary", "questions", "open", "board", "decisions", "tensions"):
-            html[name] = self.render(
-                name,
-                session["id"],
-                session=session,
-                row=row,
-                cells=cells_of(row),
-                who=who,
-                limits=[_limit(limit, row) for limit in row["limits"]],
-                span_text=span_text,
-            )
+        html["summary"] = self.render(
+            "summary",
+            session["id"],
+            session=session,
+            row=row,
+            cells=cells_of(row),
+            limits=[_limit(limit, row) for limit in row["limits"]],
+            span_text=span_text,
+        )
+        for name in ("questions", "open", "board", "decisions", "tensions"):
+            html[name] = self.render(name, session["id"], session=session, who=who)
         return Fragments(html, lists)
 
     def _children(self, session: Mapping[str, Any]) -> list[dict[str, object]]:
@@ -241,15 +241,14 @@ def _sorted_people(people: Sequence[dict[str, Any]], column: str) -> list[dict[s
     return sorted(people, key=amount, reverse=True)
 
 
-def _limit(limit: Mapping[str, Any], row: CollabRow) -> dict[str, object]:
+def _limit(limit: RowLimit, row: CollabRow) -> dict[str, object]:
     """Return a limit as the summary shows it."""
     unit, used, most = limit["unit"], limit["used"], limit["limit"]
-    is_near = unit in ("tokens", "cost_micros", "seconds") and used >= NEAR * most
     is_count = unit not in ("cost_micros", "seconds")
     return {
         "name": {"cost_micros": "Cost", "seconds": "Time"}.get(unit, unit.capitalize()),
         "text": f"{used:,.0f} of {most:,.0f}" if is_count else limit_text(unit, used, most),
         "value": min(used, most),
         "max": most,
-        "class": "done" if row["shown"] == "completed" else "near" if is_near else "",
+        "class": progress_class(row, limit),
     }

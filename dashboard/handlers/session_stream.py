@@ -12,7 +12,7 @@ from ..views.attention import with_condition
 from ..views.collab_row import CollabFacts, CollabRow, build_row
 from ..views.session.snapshot import SessionParts
 from ..views.session.transcript import Transcript, read_around, search
-from .base import DashboardHandler, DataHandler
+from .base import DashboardHandler, DataHandler, one_of_process
 from .fragments import poll_fragments, send_fragments
 from .live import OPENING, StreamHandler
 from .session_html import PEOPLE_SORTS, SessionHtml, SessionParams
@@ -20,7 +20,6 @@ from .session_html import PEOPLE_SORTS, SessionHtml, SessionParams
 if TYPE_CHECKING:
     from ..services import Services
 
-_OPEN, _HTML = "symposia_open_sessions", "symposia_session_html"
 #: Event after which the page does not connect again.
 _END_EVENT = "event: end\ndata: {}\n\n"
 #: Maximum number of addresses of one session whose fragments are kept.
@@ -31,20 +30,15 @@ MAX_TURN = 10**9
 
 def open_sessions(handler: DashboardHandler) -> OpenSessions:
     """Return the sessions whose pages are open in this process."""
-    settings = handler.application.settings
-    if _OPEN not in settings:
-        settings[_OPEN] = OpenSessions(handler.services.client, handler.services.hub.streams)
-    opened: OpenSessions = settings[_OPEN]
-    return opened
+    services = handler.services
+    return one_of_process(
+        handler.application, OpenSessions, lambda: OpenSessions(services.client, services.hub.streams)
+    )
 
 
 def session_html(handler: DashboardHandler) -> SessionHtml:
     """Return the renderer of this process."""
-    settings = handler.application.settings
-    if _HTML not in settings:
-        settings[_HTML] = SessionHtml(handler)
-    html: SessionHtml = settings[_HTML]
-    return html
+    return one_of_process(handler.application, SessionHtml, lambda: SessionHtml(handler))
 
 
 def read_params(handler: DashboardHandler) -> SessionParams:

@@ -120,7 +120,7 @@ class OpenSession:
         #: Parts of the transcript that pages have asked for, by turn and text.
         self.transcripts: OrderedDict[tuple[int, str], Transcript] = OrderedDict()
         #: Redis no longer holds the session as it was opened.
-        self.is_outdated = False
+        self.is_gone = False
         #: Number of changes.
         self.revision = 0
 
@@ -164,7 +164,7 @@ class OpenSession:
                 await self._read_state()
             except SessionNotFound:
                 # It is in the archive now, or its id is used again.
-                self.is_outdated = True
+                self.is_gone = True
             except _ERRORS as error:
                 log.debug("reading session %s for its page failed: %s", self._session.id, error)
         if self.parts.is_live and not self.parts.state.is_final and self._is_idle():
@@ -346,7 +346,7 @@ class OpenSessions:
             SymposiaError: It cannot be read, and was not read before.
         """
         opened = self._sessions.get(session_id)
-        if opened is None or opened.is_outdated:
+        if opened is None or opened.is_gone:
             session = await self._client.get_job(session_id)
             newer = self._sessions.get(session_id)
             if newer is None or newer is opened:

@@ -1,6 +1,6 @@
 """Texts of one row of the list of sessions: the first and the second line of each column. Pure.
 
-A time is an element that the page writes anew while it grows older; without a script it shows the time in UTC.
+A time is an element whose text the page updates as time passes; without a script it shows the time in UTC.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from ...models.text.words import count_of
-from .collab_row import CollabRow
+from .collab_row import CollabRow, RowLimit
 from .visible import escape_visible
 
 #: How a page writes a time: its age, the span since, the time of day with seconds or without, date and time.
@@ -103,7 +103,7 @@ def cells_of(row: CollabRow) -> Cells:
         progress=_progress(row),
         total=limit["limit"] if limit else None,
         value=min(limit["used"], limit["limit"]) if limit else 0,
-        progress_class=_progress_class(row),
+        progress_class=progress_class(row, limit),
         ends_html=f" · ends ~{time_html(row['ends_about_ms'], 'minute')}" if row["ends_about_ms"] else "",
         now=_now(row),
         now_more=_now_more(row),
@@ -192,10 +192,10 @@ def _progress(row: CollabRow) -> str:
     return text if limit["unit"] in ("rounds", "turns", "items") else f"{text} · {rounds}"
 
 
-def _progress_class(row: CollabRow) -> str:
+def progress_class(row: CollabRow, limit: RowLimit | None) -> str:
+    """Return the class of the element that shows how much of a limit of the row's session is used."""
     if row["shown"] == "completed":
         return "done"
-    limit = row["first_limit"]
     is_amount = limit is not None and limit["unit"] in ("tokens", "cost_micros", "seconds")
     return "near" if is_amount and limit is not None and limit["used"] >= NEAR * limit["limit"] else ""
 

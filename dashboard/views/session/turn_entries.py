@@ -21,7 +21,7 @@ from .lanes import Span, queue_begins
 from .markdown import Rendered, render_markdown
 
 #: Outcomes of attempts without a message, in words; others are shown as they are.
-_WORDS = {"passed": "passed", "skipped": "skipped", "dropped": "dropped", "lost": "its worker was lost"}
+_WORDS = {"lost": "its worker was lost"}
 #: Maximum characters of a tool's arguments in its line.
 _MAX_ARGUMENTS = 160
 
@@ -103,7 +103,7 @@ def build_entries(
     Args:
         messages: Ids of stream entries with their messages, oldest first.
         spans: Attempts as `build_timeline` returns them.
-        started_ms: When the session was opened.
+        started_ms: When the session was started.
     """
     queued = queue_begins(spans, started_ms=started_ms)
     by_turn: defaultdict[int, list[Span]] = defaultdict(list)
