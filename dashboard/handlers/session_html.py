@@ -10,14 +10,14 @@ from typing import Any, cast
 from ...jobs.conditions import Condition
 from ..live.fragments import Fragments
 from ..live.open_session import ShownSession
-from ..views.collab_cells import cells_of, dollars, limit_text, progress_class, span_text, time_html
+from ..views.collab_cells import cells_of, dollars, limit_text, progress_class, time_html
 from ..views.collab_row import CollabRow, RowLimit
 from ..views.session.lanes import draw_lanes, make_axis
 from ..views.session.markdown import render_markdown
 from ..views.session.snapshot import session_json
 from ..views.session.transcript import Transcript
 from ..views.session.turn_entries import TurnEntry, build_entries, live_entries
-from ..views.texts import duration
+from ..views.texts import duration, short_duration
 from .base import DashboardHandler
 
 #: Participants above whose number their table scrolls.
@@ -148,7 +148,7 @@ class SessionHtml:
             row=row,
             cells=cells_of(row),
             limits=[_limit(limit, row) for limit in row["limits"]],
-            span_text=span_text,
+            short_duration=short_duration,
         )
         for name in ("questions", "open", "board", "decisions", "tensions"):
             html[name] = self.render(name, session["id"], session=session, who=who)

@@ -11,6 +11,7 @@ from typing import Literal
 
 from ...models.text.words import count_of
 from .collab_row import CollabRow, RowLimit
+from .texts import short_duration
 from .visible import escape_visible
 
 #: How a page writes a time: its age, the span since, the time of day with seconds or without, date and time.
@@ -33,7 +34,6 @@ ATTENTION_BADGES = {
     "worker": ("no worker", "", "mark-bad"),
     "unreadable": ("unreadable", "failed", "mark-bad"),
 }
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,6 @@ def time_html(at_ms: int, form: TimeForm) -> str:
     at = datetime.fromtimestamp(at_ms / 1000, UTC)
     shown = f"{at:%Y-%m-%d %H:%M}" if form == "moment" else f"{at:%H:%M:%S}"
     return f'<time datetime="{at:%Y-%m-%dT%H:%M:%S.%f}Z" data-as="{form}">{shown} UTC</time>'
-
-
-def span_text(ms: float) -> str:
-    """Return a span in its largest unit, such as `5 min`."""
-    seconds = max(0, round(ms / 1000))
-    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), (1, "s"))
-    return f"{seconds // size} {unit}"
 
 
 def dollars(micros: int) -> str:
@@ -180,7 +173,7 @@ def limit_text(unit: str, used: float, limit: float) -> str:
     if unit == "cost_micros":
         return f"{dollars(round(used)) if used else '$0'} of {dollars(round(limit))}"
     if unit == "seconds":
-        return f"{span_text(used * 1000)} of {span_text(limit * 1000)}"
+        return f"{short_duration(used * 1000)} of {short_duration(limit * 1000)}"
     return f"{used:,.0f} of {count_of(round(limit), unit.removesuffix('s'), spec=',')}"
 
 
@@ -219,5 +212,5 @@ def _now_more(row: CollabRow) -> str:
 
 def _duration_html(row: CollabRow) -> str:
     if row["ended_ms"] is not None:
-        return f"took {span_text(row['ended_ms'] - row['opened_ms'])}"
+        return f"took {short_duration(row['ended_ms'] - row['opened_ms'])}"
     return f"runs {time_html(row['opened_ms'], 'for')}"

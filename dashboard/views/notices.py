@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Literal, TypeAlias
 
-from ...models.text.words import count_of
+from .texts import sentence_duration
 from .visible import make_visible
 
 
@@ -76,7 +76,7 @@ class Span:
     ms: float
 
     def __str__(self) -> str:
-        return span_text(self.ms)
+        return sentence_duration(self.ms)
 
     @property
     def html(self) -> str:
@@ -123,17 +123,3 @@ def _html_of(text: str) -> str:
 def plain(parts: Sequence[Part]) -> str:
     """Return a sentence as plain text, its moments in UTC."""
     return "".join(map(str, parts))
-
-
-def span_text(ms: float) -> str:
-    """Return a span in one or two units, such as `12 s`, `2 min 10 s`, `43 min` or `5 h 3 min`."""
-    seconds = max(0, int(ms // 1000))
-    minutes, hours = seconds // 60, seconds // 3600
-    if minutes == 0:
-        return f"{seconds} s"
-    if hours == 0:
-        rest = f" {seconds % 60} s" if seconds % 60 and minutes < 10 else ""
-        return f"{minutes} min{rest}"
-    if hours < 48:
-        return f"{hours} h" + (f" {minutes % 60} min" if minutes % 60 else "")
-    return count_of(hours // 24, "day")

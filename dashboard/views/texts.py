@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from ...models.text.words import count_of
+
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
 
 def duration(ms: float | None) -> str:
     """Return a duration in at most two units, such as `5 min 3 s`; a dash: unknown."""
@@ -16,3 +20,24 @@ def duration(ms: float | None) -> str:
     if not hours:
         return f"{minutes} min {seconds} s"
     return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+
+
+def short_duration(ms: float) -> str:
+    """Return a duration in its largest unit, such as `5 min`."""
+    seconds = max(0, round(ms / 1000))
+    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), (1, "s"))
+    return f"{seconds // size} {unit}"
+
+
+def sentence_duration(ms: float) -> str:
+    """Return a duration in one or two units, such as `12 s`, `2 min 10 s`, `43 min` or `5 h 3 min`."""
+    seconds = max(0, int(ms // 1000))
+    minutes, hours = seconds // 60, seconds // 3600
+    if minutes == 0:
+        return f"{seconds} s"
+    if hours == 0:
+        rest = f" {seconds % 60} s" if seconds % 60 and minutes < 10 else ""
+        return f"{minutes} min{rest}"
+    if hours < 48:
+        return f"{hours} h" + (f" {minutes % 60} min" if minutes % 60 else "")
+    return count_of(hours // 24, "day")

@@ -12,7 +12,7 @@ from servers.flower import basic
 from symposia.dashboard.live.health_feed import HealthFeed
 from symposia.dashboard.live.outage_log import OutageLog
 from symposia.dashboard.views.health import Health, freshness, health_json, health_notice
-from symposia.dashboard.views.notices import span_text
+from symposia.dashboard.views.texts import sentence_duration
 from symposia.models.sessions.stop_conditions import MaxRounds
 
 NOW = 1_000_000
@@ -112,7 +112,7 @@ def test_notice_says_what_is_wrong(health: Health, sentence: str | None):
     ],
 )
 def test_span_has_one_or_two_units(ms: float, text: str):
-    assert span_text(ms) == text
+    assert sentence_duration(ms) == text
 
 
 def test_element_escapes_what_others_wrote():

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from symposia.dashboard.views.collab_cells import NONE, cells_of, dollars, limit_text, span_text, time_html
+from symposia.dashboard.views.collab_cells import NONE, cells_of, dollars, limit_text, time_html
 from symposia.dashboard.views.list_parts import Links, describe, pager, tabs, without
+from symposia.dashboard.views.texts import short_duration
 from symposia.models.sessions.query import SessionQuery
 
 AT_MS = 1_700_000_000_000
@@ -115,7 +116,7 @@ def test_numbers_have_units():
         "$0.31",
         "$1,234.56",
     ]
-    assert [span_text(ms) for ms in (400, 59_000, 61_000, 7_200_000, 172_800_000)] == [
+    assert [short_duration(ms) for ms in (400, 59_000, 61_000, 7_200_000, 172_800_000)] == [
         "0 s",
         "59 s",
         "1 min",
