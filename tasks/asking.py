@@ -93,12 +93,14 @@ def _context(runtime: Runtime, turn: Turn) -> TurnContext:
         turn.state,
         turn.grant,
         turn.planned,
+        turn.messages,
         window=window,
-        earlier=runtime.sessions.history.before(facts, window - len(turn.grant.messages)),
+        earlier=runtime.sessions.history.before(facts, window - len(turn.messages)),
         timeout_s=turn.timeout_s,
-        memory=None if turn.recall is None else turn.recall.view,
     )
     update: dict[str, object] = {}
+    if turn.recall is not None:
+        update["memory"] = turn.recall.view
     if not context.position.is_whole:
         update["opening"] = runtime.sessions.history.opening(turn.session_id, turn.state.opened_ms)
     if about := _descriptions(runtime, facts):

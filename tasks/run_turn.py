@@ -14,6 +14,7 @@ from dataclasses import replace
 from ..agents.execution.failures import to_agent_error
 from ..models.errors import AgentError, LeaseLost, SessionError, StateError
 from ..models.metrics import TurnOutcomeLabel
+from ..models.protocol.dialog import Message
 from ..models.text.ids import new_id
 from ..models.turns.turn import OutcomeKind, TurnContext, TurnOutcome
 from ..state.log_context import add_to_log_context
@@ -103,7 +104,8 @@ def _begin(runtime: Runtime, call: TurnCall, task: TaskInfo, claim: Claim, admis
     runtime.fault_hook(Boundary.BEFORE_BEGIN, call.session, call.turn)
     metrics = TurnMetrics(runtime.ports.metrics, call.mode)
     since = time.monotonic()
-    answer = runtime.store.begin(call.session, claim)
+    tail = runtime.sessions.tails.tail(call.session, claim.window)
+    answer = runtime.store.begin(call.session, claim, seen=tail.newest if tail else None)
     if answer.word != "granted" or answer.grant is None or answer.state is None:
         admission.record_not_granted(answer.word)
         metrics.not_granted(answer.word)
@@ -111,7 +113,10 @@ def _begin(runtime: Runtime, call: TurnCall, task: TaskInfo, claim: Claim, admis
         return _not_granted(call, answer)
     runtime.fault_hook(Boundary.AFTER_BEGIN, call.session, call.turn)
     metrics.granted(answer, call.turn)
-    turn = _open_turn(runtime, call, task, answer.grant, answer.state, admission=admission, since=since)
+    messages = runtime.sessions.tails.read(call.session, answer.grant, claim.window, tail)
+    turn = _open_turn(
+        runtime, call, task, answer.grant, answer.state, messages, admission=admission, since=since
+    )
     if turn.recall is not None and turn.recall.view.degraded:
         metrics.without_memory()
     admission.begun = True
@@ -136,6 +141,7 @@ def _open_turn(
     task: TaskInfo,
     grant: Grant,
     state: SessionState,
+    messages: tuple[Message, ...],
     *,
     admission: Admission,
     since: float,
@@ -150,6 +156,7 @@ def _open_turn(
         facts=facts,
         state=state,
         grant=grant,
+        messages=messages,
         planned=planned,
         policy=policy,
         binding=facts.spec.agents[planned.participant].with_agent(grant.substitute),

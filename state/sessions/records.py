@@ -13,7 +13,7 @@ from ...models.errors import CorruptSession, InvalidInput
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import DialogStatus
 from ...models.turns.turn import Usage
-from ..redis.readers import converting_to_corrupt
+from ..redis.readers import Entry, converting_to_corrupt
 from ..redis.scripts import view_fields
 from .requests import Claim
 from .turn_records import TurnRecord, TurnRecords, read_amounts
@@ -248,10 +248,14 @@ class Grant:
     takeovers: int
     #: Agent that replaces the participant's own agent after its last failed attempt.
     substitute: str | None
-    #: The dialog window as JSON messages, oldest first.
-    messages: tuple[str, ...]
+    #: The newest messages that the turn may see, oldest first.
+    messages: tuple[Entry, ...]
     #: Whether the previous grant ended because its lease expired.
     took_over: bool = False
+    #: Whether `messages` has only those after the message that the worker had seen.
+    continues: bool = False
+    #: Whether somebody reads live text of the session.
+    has_reader: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +302,7 @@ def read_answer(session_id: str, raw: list[Any], claim: Claim | None = None) -> 
 def _read_extra(word: str, extra: Any, claim: Claim | None) -> dict[str, Any]:
     """Return the further values of an answer, by the names of its fields."""
     if word == "granted" and claim is not None and extra is not None:
-        fence, grants, failures, takeovers, agent, messages, took_over = extra
-        newest_first: list[str] = messages
+        fence, grants, failures, takeovers, agent, newest_first, took_over, continues, readers = extra
         grant = Grant(
             number=claim.number,
             scope=claim.scope,
@@ -309,8 +312,10 @@ def _read_extra(word: str, extra: Any, claim: Claim | None) -> dict[str, Any]:
             failures=failures,
             takeovers=takeovers,
             substitute=agent or None,
-            messages=tuple(reversed(newest_first)),
+            messages=tuple((entry_id, fields[1]) for entry_id, fields in reversed(newest_first)),
             took_over=took_over == 1,
+            continues=continues == 1,
+            has_reader=readers == 1,
         )
         return {"grant": grant}
     if word in ("retried", "deferred"):

@@ -76,6 +76,14 @@ class TurnOutput:
     notes: tuple[JournalNote, ...] = ()
 
 
+class SeenMessage(NamedTuple):
+    """A message of a dialog that a worker has."""
+
+    entry_id: str
+    #: SHA-1 of its JSON: after a failover, another message may have the id.
+    sha: str
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A worker's request for the grant of a turn."""

@@ -20,7 +20,16 @@ from ..redis.keys import session_key
 from ..redis.readers import read_stored
 from ..redis.scripts import ScriptValue, call_on_session, evaluate_many, load_script
 from .records import Grant, ScriptAnswer, SessionState, read_answer
-from .requests import Claim, JournalNote, Opening, PlanWrite, TurnOutput, format_notes, roles_document
+from .requests import (
+    Claim,
+    JournalNote,
+    Opening,
+    PlanWrite,
+    SeenMessage,
+    TurnOutput,
+    format_notes,
+    roles_document,
+)
 from .steering import SessionDocuments, check_session_format, read_documents
 from .turn_records import Accounts, TurnRecord, format_accounts
 
@@ -84,8 +93,10 @@ class SessionStore:
         args: dict[str, ScriptValue] = {"expected": write.expected, "plan": write.document}
         return self._run("sessions/plan", session_id, args, locks=write.released)
 
-    def begin(self, session_id: str, claim: Claim) -> ScriptAnswer:
+    def begin(self, session_id: str, claim: Claim, *, seen: SeenMessage | None = None) -> ScriptAnswer:
         """Request a grant for a turn; return `granted`, or the reason of the refusal.
+
+        `seen`: the newest message that the worker has; it gets only those after it.
 
         Reasons: `done`, `overdue`, `waiting`, `woken`, `short`, `exhausted`, `busy`, `lost`, `early`,
         `inactive` or `unknown`.
@@ -102,6 +113,8 @@ class SessionStore:
             "wish": claim.limit_request.model_dump_json(exclude_none=True) if claim.limit_request else "",
             "admitted": "1" if claim.admitted else "",
             "process": claim.process,
+            "seen": seen.entry_id if seen else "",
+            "seen_sha": seen.sha if seen else "",
         }
         return self._run("turns/begin", session_id, args, lock=claim.scope, claim=claim)
 

@@ -119,14 +119,8 @@ class DeltaPublisher:
         self._thread: threading.Thread | None = None
 
     def writer(self, session_id: str, grant: Grant, participant: str) -> DeltaWriter | None:
-        """Return a writer for the output of one grant; None: no reader is registered.
-
-        Raises:
-            RedisUnavailable: Redis does not answer.
-        """
-        if not self._client.exists(session_key(session_id, "listening")):
-            return None
-        return DeltaWriter(self, session_id, grant, participant)
+        """Return a writer for the output of one grant; None: no reader was registered when it began."""
+        return DeltaWriter(self, session_id, grant, participant) if grant.has_reader else None
 
     def mark_pending(self, writer: DeltaWriter) -> None:
         """Record that a writer has something to send."""

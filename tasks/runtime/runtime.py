@@ -40,6 +40,7 @@ from ..ports import (
 )
 from ..views.session_views import SessionFacts, read_facts
 from .archiving import Archiver
+from .dialog_tails import DialogTails
 from .graph import TaskGraph
 from .history import HistoryReader
 from .leases import LeaseRenewer
@@ -287,6 +288,8 @@ class Sessions:
     tree: SessionTree
     #: Messages of earlier sessions.
     history: HistoryReader
+    #: The newest messages of the sessions that this process works on.
+    tails: DialogTails = field(default_factory=DialogTails)
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,7 @@ class TurnServicesFactory:
         )
 
     def open_listener(self, session_id: str, grant: Grant, participant: str) -> OutputListener | None:
-        """Return the listener of the live output; None: the session has no followers. Raises RedisUnavailable."""
+        """Return the listener of the live output; None: the session has no followers."""
         return self.publisher.writer(session_id, grant, participant)
 
     async def _confirm_turn(self, session_id: str, grant: Grant) -> None:

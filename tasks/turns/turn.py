@@ -15,6 +15,7 @@ from typing import TypeVar
 from ...models.errors import RedisUnavailable
 from ...models.memory.recall import RecalledMemory
 from ...models.metrics import TurnOutcomeLabel
+from ...models.protocol.dialog import Message
 from ...models.sessions.options import AgentBinding, FailurePolicy
 from ...models.sessions.plan import PlannedTurn
 from ...models.turns.turn import TurnOutcome, Usage
@@ -50,6 +51,8 @@ class Turn:
     #: The session when the turn began.
     state: SessionState
     grant: Grant
+    #: The newest messages of the dialog that the turn may see, oldest first.
+    messages: tuple[Message, ...]
     planned: PlannedTurn
     policy: FailurePolicy
     #: The agent that has the turn.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...alignment.turn_format import add_format_instruction
-from ...models.memory.recall import MemoryView
 from ...models.modes import mode_of
 from ...models.modes.positions import opening_of
 from ...models.protocol.dialog import Message
@@ -25,7 +24,6 @@ from ...models.turns.turn import (
 from ...state.redis.readers import (
     StreamReader,
     converting_to_corrupt,
-    read_all_stored,
     read_object,
     read_stored,
 )
@@ -91,24 +89,23 @@ def turn_context(
     state: SessionState,
     grant: Grant,
     planned: PlannedTurn,
+    granted: Sequence[Message],
     *,
     window: int,
     timeout_s: float,
     earlier: Sequence[Message] = (),
-    memory: MemoryView | None = None,
 ) -> TurnContext:
-    """Return the context of one turn for its agent, with the newest `window` of the granted messages.
+    """Return the context of one turn for its agent, with the newest `window` of the `granted` messages.
 
     `earlier`: messages of the session's history, which come before them. The opening is left out if it is not among them.
     """
-    texts = newest_messages(grant.messages, window, is_first_pinned=REVIEW_PARAMETER in facts.spec.parameters)
-    dialog = read_all_stored(Message, texts, session_id=facts.session_id, part="dialog")
+    dialog = newest_messages(granted, window, is_first_pinned=REVIEW_PARAMETER in facts.spec.parameters)
     binding, mode = facts.spec.agents[planned.participant], mode_of(facts.collab.mode)
     totals = _totals(
         state, closed=state.closed, skipped=state.skipped, rounds=state.rounds, usage=state.usage
     )
-    has_room = len(grant.messages) < window or len(grant.messages) == state.messages
-    is_whole = has_room and len(dialog) == len(grant.messages)
+    has_room = len(granted) < window or len(granted) == state.messages
+    is_whole = has_room and len(dialog) == len(granted)
     messages = own_tool_uses((*earlier, *dialog), planned.participant)
     return TurnContext(
         session_id=facts.session_id,
@@ -135,7 +132,6 @@ def turn_context(
         ledger=_ledger(facts, state, planned, totals),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},
-        memory=memory,
         remaining=_remaining(facts, state, grant, totals),
         timeout_s=timeout_s,
     )

@@ -229,7 +229,7 @@ class ParkedTurn:
         return DraftMessage(content=text, role=Role.USER if is_person else Role.AGENT)
 
     def _context(self) -> TurnContext:
-        return turn_context(self.facts, self.state, self._grant(), self.planned, window=0, timeout_s=0)
+        return turn_context(self.facts, self.state, self._grant(), self.planned, (), window=0, timeout_s=0)
 
     def _grant(self) -> Grant:
         """Return the open grant, under which the answer is written."""

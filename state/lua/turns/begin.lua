@@ -1,6 +1,6 @@
 --- turns/begin: grants a turn to one worker, with the next fencing number and a lease.
---- KEYS: session dialog events turns lock
---- ARGV: number scope token lease_ms timeout_ms window task_id parent_id wish admitted process
+--- KEYS: session dialog events turns lock listening
+--- ARGV: number scope token lease_ms timeout_ms window task_id parent_id wish admitted process seen seen_sha
 --- USES: clock locks view turns events grants limits
 --- ANSWERS: granted(view, grant) done(view) overdue(view) waiting(view) woken(view) short(view) exhausted(view, lack) busy lost early inactive(view) unknown missing
 --- GUARANTEE: at most one live token per scope; fencing numbers only rise. The same token sent again (because its
@@ -10,6 +10,8 @@
 --- release a part of their reservation; if no other turn can, the answer is `exhausted`.
 --- A parked turn is not granted: one worker at a time gets `woken`, because work is due for the turn.
 --- `process` names the process of the worker, if it reports its end: then `release_lost` may end the lease early.
+--- `seen` and `seen_sha` are the newest entry of the dialog that the worker has, and the SHA-1 of its text: the answer then has
+--- only the entries after it. A dialog without this entry (a failover lost it) is answered whole.
 --- A worker that was not `admitted` gets no grant: the turn was parked or over when the worker looked.
 local NO_SHARES = { given = {} }
 local SPENT = { tokens = { 'input_tokens', 'output_tokens' }, cost = { 'cost_micros' } }
@@ -57,6 +59,18 @@ local function shares_of(turn)
     end
   end
   return shares
+end
+
+--- Return the newest entries of the dialog that the turn may see, newest first, and whether they continue `seen`.
+local function window_of(turn)
+  local count, newest = tonumber(window), turn.until_id or '+'
+  if count == 0 then return {}, false end
+  if seen ~= '' then
+    local entries = redis.call('XREVRANGE', dialog, newest, seen, 'COUNT', count + 1)
+    local last = table.remove(entries)
+    if last and last[1] == seen and redis.sha1hex(last[2][2]) == seen_sha then return entries, true end
+  end
+  return redis.call('XREVRANGE', dialog, newest, '-', 'COUNT', count), false
 end
 
 local status = redis.call('HGET', session, 'status')
@@ -110,11 +124,5 @@ if not owner then
   payload.task_id, payload.parent_id = task_id, parent_id ~= '' and parent_id or nil
   emit(events, 'MAPTurnDispatched', payload, nil, { turn.role_id })
 end
-local messages = {}
-if tonumber(window) > 0 then
-  local newest = turn.until_id or '+'
-  for i, entry in ipairs(redis.call('XREVRANGE', dialog, newest, '-', 'COUNT', window)) do
-    messages[i] = entry[2][2]
-  end
-end
-return view(session, turns, 'granted', { turn.fence, turn.grants, turn.failures, turn.takeovers or 0, turn.agent or '', messages, turn.took_over and 1 or 0 })
+local messages, continues = window_of(turn)
+return view(session, turns, 'granted', { turn.fence, turn.grants, turn.failures, turn.takeovers or 0, turn.agent or '', messages, turn.took_over and 1 or 0, continues and 1 or 0, redis.call('EXISTS', listening) })

@@ -147,7 +147,7 @@ def test_invalid_lease_leaves_the_turn_ungranted(table):
 
 def test_megabyte_message_is_accepted(table):
     table.speak(table.plan_one(), "x" * 1_048_576)
-    assert len(table.grant(table.plan_one()).messages[0]) > 1_048_576
+    assert len(table.grant(table.plan_one()).messages[0][1]) > 1_048_576
 
 
 def test_hundreds_of_turns_are_dropped_at_once(table):

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from sessions.table import Table, turn, until
 from symposia.models.sessions.plan import Step
 from symposia.models.text.ids import new_id
+from symposia.state.turns.deltas import ListenerRegistration
 
 
 def test_grant_has_all_a_speaker_needs(table):
@@ -173,7 +174,7 @@ def test_window_has_the_newest_messages_in_order(table):
     for window, expected in ((0, ()), (1, texts[2:]), (2, texts[1:]), (9, texts)):
         number = table.plan_one()
         grant = table.grant(number, window=window)
-        assert [text for message in grant.messages for text in expected if f'"{text}"' in message] == list(
+        assert [text for _, message in grant.messages for text in expected if f'"{text}"' in message] == list(
             expected
         )
         assert len(grant.messages) == len(expected)
@@ -184,7 +185,7 @@ def test_snapshot_hides_messages_after_its_plan(table):
     table.speak(table.plan_one(), "before")
     one, two = table.plan(turn("bob", "slot:bob", snapshot=True), turn("cyd", "slot:cyd", snapshot=True))
     table.speak(one, "after", scope="slot:bob")
-    (only,) = table.grant(two, scope="slot:cyd").messages
+    ((_, only),) = table.grant(two, scope="slot:cyd").messages
     assert "before" in only
 
 
@@ -194,9 +195,18 @@ def test_a_snapshot_of_an_empty_dialog_is_empty(table):
     assert table.grant(two, scope="slot:cyd").messages == ()
 
 
+def test_grant_says_whether_somebody_reads_live_text(table):
+    for is_read in (False, True):
+        if is_read:
+            ListenerRegistration(table.client, table.id).refresh()
+        grant = table.grant(table.plan_one())
+        assert grant.has_reader is is_read
+        table.commit(grant)
+
+
 def test_snapshot_of_a_commit_includes_its_messages(table):
     grant = table.grant(table.plan_one())
     step = Step(turns=(turn("bob", snapshot=True),))
     (number,) = table.commit(grant, "seen", then=table.write(step, after=grant.number)).numbers
-    (only,) = table.grant(number).messages
+    ((_, only),) = table.grant(number).messages
     assert "seen" in only

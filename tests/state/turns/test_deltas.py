@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from live import until
@@ -34,8 +36,7 @@ def client(redis_url):
 
 @pytest.fixture
 def writer(client):
-    ListenerRegistration(client, ID).refresh()
-    return DeltaPublisher(client).writer(ID, GRANT, "ann")
+    return DeltaPublisher(client).writer(ID, replace(GRANT, has_reader=True), "ann")
 
 
 def published(client):

@@ -58,6 +58,8 @@ _CONSTANT: dict[str, Args] = {
         "parent_id": "",
         "admitted": "1",
         "process": "",
+        "seen": "",
+        "seen_sha": "",
     },
     "renew": {"lease_ms": _LEASE_MS},
     "commit": {**_OUTPUT, "left_out": 0, "notes": ""},

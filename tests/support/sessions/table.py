@@ -116,10 +116,10 @@ class Table:
     def begin(
         self, number: int, *, scope: str = "floor", token: str | None = None, **more: Any
     ) -> ScriptAnswer:
+        seen = more.pop("seen", None)
         request = {"lease_ms": LEASE_MS, "timeout_ms": 600_000, "window": 100, "task_id": new_id(), **more}
-        return self.store.begin(
-            self.id, Claim(number=number, scope=scope, token=token or new_id(), **request)
-        )
+        claim = Claim(number=number, scope=scope, token=token or new_id(), **request)
+        return self.store.begin(self.id, claim, seen=seen)
 
     def grant(self, number: int, **more: Any) -> Grant:
         answer = self.begin(number, **more)
