@@ -418,10 +418,10 @@ def submit_session(to: Connections, submission: Submission) -> CollabJob:
     if submission.draft:
         return job
     to.watch_workers(f"session {job.id}").record_check(bool(workers))
-    warn_of_ignored_priority(workers, [job.spec.priority], what=f"session {job.id}")
-    bindings = job.spec.agents.values()
+    spec = job.spec if facts is None else facts.spec
+    warn_of_ignored_priority(workers, [spec.priority], what=f"session {job.id}")
     warn_of_unserved(
-        workers, [(bound.agent, bound.queue or "") for bound in bindings], what=f"session {job.id}"
+        workers, [(bound.agent, bound.queue or "") for bound in spec.agents.values()], what=f"session {job.id}"
     )
     return job
 
