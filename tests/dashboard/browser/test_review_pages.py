@@ -141,7 +141,9 @@ def test_pages_fit_at_any_width_and_are_accessible(runs, open_tab, pictures, pat
         tab.page.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })")
     name = f"review{'s' if path == '/reviews' else ''}-{scheme}"
     assert layout_faults(tab.page, pictures, name) == {}
-    assert tab.serious_findings() == []
+    for width in (390, 1280):
+        tab.page.set_viewport_size({"width": width, "height": 844})
+        assert tab.serious_findings() == []
 
 
 def test_hostile_findings_are_filtered_and_failed_items_retried(services, review, open_tab):
@@ -187,7 +189,9 @@ def test_running_review_is_cancelled(services, review, open_tab):
     page = open_tab(f"/reviews/{job.id}").page
     try:
         expect(page.locator("#groups article")).to_have_count(1)
-        expect(page.locator("#summary .notice")).to_contain_text("1 of 2 items reviewed. 1 item being reviewed")
+        expect(page.locator("#summary .notice")).to_contain_text(
+            "1 of 2 items reviewed. 1 item being reviewed"
+        )
         page.get_by_role("button", name="Cancel review").click()
         expect(page.locator("#summary .notice")).to_contain_text("Cancelled")
         expect(page.get_by_role("button", name="Cancel review")).to_have_count(0)
