@@ -23,6 +23,8 @@ from .review_rows import ReviewDetail
 MAX_FINDINGS, MAX_LISTED = 200, 200
 #: Severities of each part of a bar of the trend, from the bottom: class -> severities.
 TREND_PARTS = {"s1": ("low", "info"), "s2": ("medium",), "s4": ("critical", "high")}
+#: Bars of the trend are as wide as if there were this many.
+MIN_BARS = 12
 #: Height of the highest bar of the trend, in percent; the rest is for its number.
 _MAX_HEIGHT = 80
 #: Characters of a text by which the session is searched.
@@ -44,7 +46,7 @@ def run_notice(review: ReviewDetail, view: BatchView | None, now_ms: int) -> Not
     failed = f" {states['failed']:,} failed." if states.get("failed") else ""
     lead = f"{reviewed:,} of {count_of(total, 'item', spec=',')} reviewed.{failed}"
     if failed:
-        failed = "Findings say nothing about what failed."
+        failed = "Failed items lack the findings of the reviewers that failed."
     reason = (" ", Name(review["reason"]), ".") if review["reason"] else ()
     match review["state"]:
         case "opening":
@@ -144,7 +146,7 @@ def trend_bars(trend: Sequence[TrendPoint]) -> list[TrendBar]:
     """Return the bars of some runs, the oldest first."""
     totals = [sum(point.findings.values()) for point in trend]
     highest = max(*totals, 1) if totals else 1
-    step = 100 / max(len(trend), 1)
+    step = 100 / max(len(trend), MIN_BARS)
     bars = []
     for number, (point, total) in enumerate(zip(trend, totals, strict=True)):
         parts, y = [], 100.0

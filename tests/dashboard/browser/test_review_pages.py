@@ -181,7 +181,7 @@ def test_hostile_findings_are_filtered_and_failed_items_retried(services, review
         fixed.unlink()
     expect(page.locator("#failures")).to_be_hidden()
     expect(page.get_by_role("button", name="Retry failed items")).to_have_count(0)
-    expect(page.locator("#summary")).to_contain_text("3 of 3 ended: 3 done")
+    expect(page.locator("#summary")).to_contain_text("3 items: 3 done.")
 
 
 def test_running_review_is_cancelled(services, review, open_tab):
