@@ -14,8 +14,8 @@ from .collab_row import CollabRow, RowLimit
 from .texts import short_duration
 from .visible import escape_visible
 
-#: How a page writes a time: its age, the span since, the time of day with seconds or without, date and time.
-TimeForm = Literal["ago", "for", "clock", "minute", "moment"]
+#: How a page writes a time: its age, the span since or until it, the time of day with seconds or without, date and time.
+TimeForm = Literal["ago", "for", "in", "clock", "minute", "moment"]
 #: Maximum number of speakers whose names are shown.
 MAX_NAMES = 3
 #: Characters of an id that the list shows.
