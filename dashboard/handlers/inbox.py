@@ -69,7 +69,7 @@ class InboxView:
         }
         order = tuple(html)
         tabs = inbox_tabs(params, questions, self._path, viewer=self._handler.user_name)
-        html["tabs"] = render_fragment(self._handler, "collab_tabs", tabs=tabs)
+        html["tabs"] = render_fragment(self._handler, "inbox_tabs", tabs=tabs)
         html["inbox-end"] = render_fragment(
             self._handler,
             "inbox_end",
@@ -120,7 +120,8 @@ class InboxPage(PageHandler):
             sent=sent_pages(self.application).put(SentFragments.of(fragments)),
             closed=closed,
             times=[
-                (params.href("", since=since), words, params.since == since) for since, words in TIMES.items()
+                (params.href(self.reverse_url("inbox"), since=since), words, params.since == since)
+                for since, words in TIMES.items()
             ],
             time_html=time_html,
             MAX_QUESTIONS=MAX_QUESTIONS,

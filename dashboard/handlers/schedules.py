@@ -56,13 +56,13 @@ class SchedulesParams:
     """What the address of the schedules asks for."""
 
     #: The page begins after this name.
-    after: str = ""
+    start: str = ""
     #: Schedule whose history is shown.
     history: str = ""
 
     def href(self, path: str, **changes: str) -> str:
         """Return the address with other values."""
-        values = {"after": self.after, "history": self.history, **changes}
+        values = {"start": self.start, "history": self.history, **changes}
         query = urlencode({name: value for name, value in values.items() if value})
         return f"{path}?{query}" if query else path
 
@@ -93,7 +93,7 @@ class SchedulesView:
         self._path = handler.reverse_url("schedules")
         self._recent = one_of_process(handler.application, RecentPages, RecentPages)
         self._last: Fragments | None = None
-        self.params = SchedulesParams(handler.query_text("after"), handler.query_text("history"))
+        self.params = SchedulesParams(handler.query_text("start"), handler.query_text("history"))
 
     async def read(self) -> Fragments:
         """Return fragments that are at most `READ_EVERY_S` seconds old; while Redis does not answer, the last ones."""
@@ -120,7 +120,7 @@ class SchedulesView:
     async def load(self) -> Fragments:
         """Return the fragments of this moment."""
         schedules, params = self._handler.services.client.schedules, self.params
-        page = build_schedule_page(await schedules.page(after=params.after, limit=PAGE + 1), limit=PAGE)
+        page = build_schedule_page(await schedules.page(after=params.start, limit=PAGE + 1), limit=PAGE)
         runs: list[RunRow] = []
         with suppress(ScheduleNotFound):  # it was removed, or is none
             if params.history:
@@ -133,7 +133,7 @@ class SchedulesView:
             if row["name"] == params.history:
                 html["history"] = self._render("schedule_history", row=row, runs=runs)
         order = tuple(html)
-        more = params.href(self._path, after=page["next"]) if page["next"] else ""
+        more = params.href(self._path, start=page["next"]) if page["next"] else ""
         html["schedules-end"] = self._render("schedules_end", shown=len(order), more=more)
         return Fragments(html, {"rows": order})
 

@@ -47,8 +47,9 @@ class OpenQuestions:
         questions: list[OpenQuestion] = []
         for session in self._hub.unfinished():
             if any(speaker["state"] == "parked" for speaker in session.row["speakers"]):
+                title = session.row["title"].strip() or session.row["id"]
                 try:
-                    questions += open_questions(session.state, session.roster, session.row["title"])
+                    questions += open_questions(session.state, session.roster, title)
                 except CorruptSession:
                     continue  # the list shows that it cannot be read
         return questions

@@ -1,5 +1,5 @@
 // Forms that change something while the page stays: they send their fields as JSON to the address in `data-act`.
-import "./fragments.js";
+import { drop } from "./fragments.js";
 import { act, make, runOnce } from "./page.js";
 
 document.addEventListener("submit", async (event) => {
@@ -8,25 +8,31 @@ document.addEventListener("submit", async (event) => {
   if (!path) return;
   event.preventDefault();
   const problem = form.querySelector("[role=alert]");
-  const line = document.getElementById("action-status");
   try {
     const hasRun = await runOnce(button, () => act(path, Object.fromEntries(new FormData(form, button))));
     if (!hasRun) return;
     form.reset();
     problem.textContent = "";
-    line.textContent = button.dataset.done ?? form.dataset.done;
+    document.getElementById("action-status").textContent = button.dataset.done ?? form.dataset.done;
+    const left = form.closest("[data-left]");
+    if (left) drop(left);
   } catch (error) {
     problem.textContent = error.message;
   }
 });
 
-// A text that is being written stays when its question has been closed by others.
+// A text stays when its question is no longer open, unless it was the answer.
 document.addEventListener("leave", (event) => {
-  const draft = event.target.querySelector("textarea");
-  if (!draft?.value.trim()) return;
+  const question = event.target;
+  const form = question.querySelector("form");
+  if (!form?.querySelector("textarea")?.value.trim()) return;
   event.preventDefault();
-  draft.form.querySelector("[role=alert]").textContent = "This question is no longer open. Your text was not sent.";
+  if ("left" in question.dataset) return;
+  question.dataset.left = "";
+  const isSending = form.querySelector("[aria-disabled]");
+  if (isSending) return;
+  form.querySelector("[role=alert]").textContent = "This question is no longer open. Your text was not sent.";
   const discard = make("button", { class: "btn btn-sm btn-outline-primary", type: "button" }, "Discard the text");
-  discard.addEventListener("click", () => event.target.remove());
-  draft.form.querySelector(".actions").replaceChildren(discard);
+  discard.addEventListener("click", () => drop(question));
+  form.querySelector(".actions").replaceChildren(discard);
 });

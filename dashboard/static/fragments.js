@@ -38,18 +38,23 @@ export function show({ html = {}, lists = {} }) {
   document.dispatchEvent(new Event("fragments"));
 }
 
-/** Give a list its elements in their order. If the element with the focus leaves, its neighbour gets the focus. */
+/** Remove an element of a list. If it has the focus, its neighbour gets it. */
+export function drop(element) {
+  const neighbour = element.nextElementSibling ?? element.previousElementSibling;
+  const list = element.closest("[tabindex]");
+  const hadFocus = element.contains(document.activeElement);
+  element.remove();
+  const next = neighbour?.querySelector("textarea, input[type=radio]") ?? neighbour?.querySelector("a") ?? list;
+  if (hadFocus) next?.focus({ preventScroll: true });
+}
+
+/** Give a list its elements in their order. */
 function arrange(list, order, fresh) {
   const active = document.activeElement;
   const kept = new Set(order);
   for (const element of [...list.children]) {
     // A script may keep it: see forms.js.
-    if (kept.has(element.id) || !element.dispatchEvent(new Event("leave", { bubbles: true, cancelable: true }))) continue;
-    const neighbour = element.nextElementSibling ?? element.previousElementSibling;
-    const hadFocus = element.contains(active);
-    element.remove();
-    const next = neighbour?.querySelector("textarea, input[type=radio]") ?? neighbour?.querySelector("a");
-    if (hadFocus) (next ?? list.closest("[tabindex]"))?.focus({ preventScroll: true });
+    if (!kept.has(element.id) && element.dispatchEvent(new Event("leave", { bubbles: true, cancelable: true }))) drop(element);
   }
   order.forEach((id, index) => {
     const element = document.getElementById(id) ?? fresh.get(id);
@@ -108,8 +113,8 @@ function tellTimes() {
 function textOf(at, { as: form, zone }, isOld) {
   if (form === "for") return span(Date.now() - at);
   if (form === "ago" && !isOld) return `${span(Date.now() - at)} ago`;
-  if (form === "in") return at > Date.now() ? `in ${span(at - Date.now())}` : "now";
   if (form === "moment") return moment(at, zone);
+  if (form === "due") return `${moment(at, zone)}, ${at > Date.now() ? `in ${span(at - Date.now())}` : "now"}`;
   const isToday = at.toDateString() === new Date().toDateString();
   const date = isToday ? {} : { day: "numeric", month: "short" };
   const second = form === "minute" ? {} : { second: "2-digit" };

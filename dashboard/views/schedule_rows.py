@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from ...models.text.ids import ms_from_moment
 from ...schedules.schedule import ScheduleRunRecord
 from ...schedules.schedules import ScheduleEntry
+from .collab_cells import TimeForm
 
 #: Maximum number of schedules, and of runs, per page.
 MAX_SCHEDULES, MAX_RUNS = 200, 200
@@ -124,16 +125,17 @@ OUTCOME_CLASSES = {
 }
 
 
-def zoned_time_html(at_ms: int, zone: str) -> str:
+def zoned_time_html(at_ms: int, zone: str, form: TimeForm = "moment") -> str:
     """Return an element with a moment in the zone of a schedule. A page shows that of its reader first.
 
     Args:
         at_ms: The moment, in milliseconds since the epoch.
         zone: Name of a time zone, such as `Europe/Berlin`.
+        form: `moment` or `due`.
     """
     at = datetime.fromtimestamp(at_ms / 1000, UTC)
     there, name = at.astimezone(ZoneInfo(zone)), escape(zone)
     return (
-        f'<time datetime="{at:%Y-%m-%dT%H:%M:%S}Z" data-as="moment" data-zone="{name}">'
+        f'<time datetime="{at:%Y-%m-%dT%H:%M:%S}Z" data-as="{form}" data-zone="{name}">'
         f"{there:%Y-%m-%d %H:%M} {name}</time>"
     )
