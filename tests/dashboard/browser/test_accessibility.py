@@ -199,7 +199,7 @@ def test_schedules_are_accessible(services, schedule, findings):
     until(lambda: schedules.get("failing").last, what="the run has ended")
 
     def prepare(page: Page) -> None:
-        page.get_by_role("button", name="History of failing").click()
+        page.get_by_role("link", name="History of failing").click()
         expect(page.get_by_role("list", name="Runs of failing, newest first")).to_contain_text("failed")
 
     assert findings("/schedules", prepare) == {}
