@@ -8,12 +8,12 @@ import pytest
 from playwright.sync_api import expect
 
 from live import result_of, until
+from servers.layout import layout_faults
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
-WIDTHS = (1400, 1000, 800, 390)
 LONG = (
     "How should the reading room lend rare books to the other libraries of the city during the renovation? "
     * 3
@@ -36,32 +36,6 @@ SESSIONS: dict[str, dict[str, Any]] = {
         "agents": {f"participant-with-a-long-identifier-{number:02}": "say" for number in range(64)},
     },
 }
-#: Returns what is wrong with the layout: one line for each element.
-FAULTS = """() => {
-  const faults = [];
-  const root = document.documentElement;
-  if (root.scrollWidth > innerWidth) faults.push(`page: ${root.scrollWidth} of ${innerWidth} pixels`);
-  const hides = (it) => /hidden|clip/.test(getComputedStyle(it).overflow);
-  const scrolls = (it) => /auto|scroll/.test(getComputedStyle(it).overflowX);
-  const canBeSeen = (it) => it.closest("[title], summary.cut, select, input");
-  let bottom = 0;
-  for (const it of document.querySelectorAll("main *")) {
-    if (!it.checkVisibility() || it.closest(".visually-hidden, option, datalist")) continue;
-    const box = it.getBoundingClientRect();
-    if (!box.width || !box.height) continue;
-    const name = `${it.tagName}.${it.className} ${it.textContent.trim().slice(0, 40)}`;
-    bottom = Math.max(bottom, box.bottom + scrollY);
-    let frame = it.parentElement;
-    while (frame && !scrolls(frame)) frame = frame.parentElement;
-    if (!frame && (box.left < -1 || box.right > innerWidth + 1)) faults.push(`outside: ${name}`);
-    const isCut = it.scrollWidth > it.clientWidth + 1 || it.scrollHeight > it.clientHeight + 1;
-    if (isCut && it.clientWidth && hides(it) && !canBeSeen(it)) faults.push(`cut: ${name}`);
-    if (isCut && it.matches("td, th") && it.scrollWidth > it.clientWidth + 1) faults.push(`overflows: ${name}`);
-  }
-  const rest = root.scrollHeight - Math.max(bottom, innerHeight);
-  if (rest > 60) faults.push(`${rest} blank pixels below the content`);
-  return faults;
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +71,7 @@ def test_nothing_is_cut_or_outside_at_any_width(sessions, open_tab, pictures):
     for job in sessions.values():
         expect(page.locator(f"#row-{job.id}")).to_be_visible()
     expect(page.locator(f"#row-{sessions[LONG].id} .c-now")).to_contain_text("and 4 more")
-    faults = {}
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 844})
-        faults[width] = page.evaluate(FAULTS)
-        page.screenshot(path=pictures / f"list-{width}.png", full_page=True)
-    assert {width: lines for width, lines in faults.items() if lines} == {}
+    assert layout_faults(page, pictures, "list") == {}
 
 
 @pytest.mark.parametrize("number", range(len(SESSIONS)))
@@ -110,12 +79,7 @@ def test_session_fits_at_any_width(sessions, open_tab, pictures, number):
     job = sessions[list(SESSIONS)[number]]
     page = open_tab(f"/collabs/{job.id}?events=newest", reduced_motion="reduce").page
     expect(page.locator("#people tr")).to_have_count(len(job.collab().participants))
-    faults = {}
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 844})
-        faults[width] = page.evaluate(FAULTS)
-        page.screenshot(path=pictures / f"session-{number}-{width}.png", full_page=True)
-    assert {width: lines for width, lines in faults.items() if lines} == {}
+    assert layout_faults(page, pictures, f"session-{number}") == {}
 
 
 def test_whole_error_is_one_click_away(sessions, open_tab):
