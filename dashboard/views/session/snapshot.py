@@ -88,6 +88,7 @@ def session_json(parts: SessionParts, condition: Condition = NO_CONDITION) -> Js
         "is_final": state.is_final,
         "reason": state.reason,
         "detail": state.detail,
+        "actor": state.actor,
         "stop_requested": state.stop_requested and not state.is_final,
         "now_ms": state.now_ms,
         "opened_ms": state.opened_ms,

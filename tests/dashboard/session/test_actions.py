@@ -73,7 +73,8 @@ def test_page_can_cancel_with_a_reason(dashboard):
     assert dashboard.act(job, "cancel", {"reason": "enough"}).json() == {"status": "cancelled"}
     gate.touch()
     session = until(lambda: (it := dashboard.get(job))["is_final"] and it)
-    assert (session["status"], session["reason"], session["actions"]) == ("cancelled", "enough", [])
+    assert (session["status"], session["reason"], session["actor"]) == ("cancelled", "enough", "ann")
+    assert session["actions"] == ["continue", "fork"]
     assert event_data(dashboard, job, "session.cancelled")["by"] == "ann"
     assert dashboard.act(job, "cancel").status == 409
 
