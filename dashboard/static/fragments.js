@@ -27,14 +27,15 @@ export function show({ html = {}, lists = {} }) {
   for (const [id, text] of Object.entries(html)) {
     const holder = document.createElement("template");
     holder.innerHTML = text;
-    fresh.set(id, holder.content.firstElementChild);
+    const element = holder.content.firstElementChild;
+    for (const time of element.querySelectorAll("time[data-as]")) tellTime(time);
+    fresh.set(id, element);
   }
   for (const [id, order] of Object.entries(lists)) arrange(document.getElementById(id), order, fresh);
   for (const [id, element] of fresh) {
     const old = document.getElementById(id);
     if (old) updateNode(old, element);
   }
-  tellTimes();
   document.dispatchEvent(new Event("fragments"));
 }
 
@@ -92,26 +93,33 @@ async function poll() {
   setTimeout(poll, POLL_MS);
 }
 
-/** Write the times of the page: `data-as` is `ago`, `for`, `clock`, `minute` or `moment`. Old data has no ages. */
-function tellTimes() {
-  const isOld = isStale();
-  for (const element of root.querySelectorAll("time[data-as]")) {
-    const at = new Date(element.dateTime);
-    const text = textOf(at, element.dataset.as, isOld);
-    if (element.textContent !== text) element.textContent = text;
-    if (!element.title) element.title = at.toLocaleString();
-  }
+/** Write a time: `data-as` is `ago`, `for`, `clock`, `minute` or `moment`. Old data has no ages. */
+function tellTime(element) {
+  const at = new Date(element.dateTime);
+  const text = textOf(at, element.dataset.as);
+  if (element.textContent !== text) element.textContent = text;
+  if (!element.title) element.title = WHOLE.format(at);
 }
 
-function textOf(at, form, isOld) {
+function textOf(at, form) {
   if (form === "for") return span(Date.now() - at);
-  if (form === "ago" && !isOld) return `${span(Date.now() - at)} ago`;
-  if (form === "moment") return at.toLocaleString([], { dateStyle: "medium", timeStyle: "short", hour12: false });
+  if (form === "ago" && !isStale()) return `${span(Date.now() - at)} ago`;
+  if (form === "moment") return MOMENT.format(at);
   const isToday = at.toDateString() === new Date().toDateString();
-  const date = isToday ? {} : { day: "numeric", month: "short" };
-  const second = form === "minute" ? {} : { second: "2-digit" };
-  return at.toLocaleString([], { ...date, hour: "2-digit", minute: "2-digit", ...second, hour12: false });
+  return CLOCKS[form === "minute"][isToday].format(at);
 }
+
+// A format takes as long to make as a hundred times take to write.
+const format = (options) => new Intl.DateTimeFormat([], { hour12: false, ...options });
+const DATE = { day: "numeric", month: "short" };
+const MINUTE = { hour: "2-digit", minute: "2-digit" };
+const SECOND = { ...MINUTE, second: "2-digit" };
+const WHOLE = format({ dateStyle: "medium", timeStyle: "medium" });
+const MOMENT = format({ dateStyle: "medium", timeStyle: "short" });
+const CLOCKS = {
+  true: { true: format(MINUTE), false: format({ ...DATE, ...MINUTE }) },
+  false: { true: format(SECOND), false: format({ ...DATE, ...SECOND }) },
+};
 
 /** Return a span of time in its largest unit, such as "5 min". */
 export function span(ms) {
@@ -123,5 +131,5 @@ export function span(ms) {
 }
 
 if (root.dataset.view) follow();
-tellTimes();
-setInterval(tellTimes, AGE_MS);
+root.querySelectorAll("time[data-as]").forEach(tellTime);
+setInterval(() => root.querySelectorAll("time[data-as=for], time[data-as=ago]").forEach(tellTime), AGE_MS);
