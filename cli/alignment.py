@@ -89,7 +89,7 @@ def _summary_lines(name: str, document: AlignmentDialogue) -> Iterator[str]:
     counts = Counter(marker.type.value for marker in document.markers)
     yield "  Markers: " + (", ".join(f"{count} {kind}" for kind, count in counts.items()) or "none")
     for board in scoreboards(document):
-        yield f"  Scoreboard: {len(board.rows)} rows, total {board.sum if board.total is None else board.total}"
+        yield f"  Scoreboard: {count_of(len(board.rows), 'row')}, total {board.sum if board.total is None else board.total}"
     for tension in tensions(document):
         yield f"  {tension.id} {tension.state.value}: {tension.label}"
 

@@ -52,7 +52,7 @@ class EvaluationProgress:
     def __str__(self) -> str:
         reused = f", {self.found} of them run before" if self.found else ""
         spent = f"{count_of(self.usage.tokens, 'token', spec=',')}, US$ {self.usage.cost_micros / 1e6:.4f}"
-        return f"{self.done} of {self.runs} runs{reused}, {spent}"
+        return f"{self.done} of {count_of(self.runs, 'run')}{reused}, {spent}"
 
 
 class _Stopped(Exception):

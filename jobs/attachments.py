@@ -12,6 +12,7 @@ from secrets import token_hex
 from ..models.attachments import Attachment
 from ..models.errors import AttachmentUnavailable, InvalidInput
 from ..models.protocol.dialog import Message
+from ..models.text.words import count_of
 
 #: Start of a digest, as `symposia attachments` shows it.
 _DIGEST_START = re.compile(r"[0-9a-f]{8,64}")
@@ -115,7 +116,7 @@ def save_attachments(
             rule = f"cannot be written: {error.strerror or error}"
             raise InvalidInput("folder", str(path), rule) from None
     if missing:
-        why = f"{len(missing)} of {len(attachments)} files have no bytes of their size; the others are saved"
+        why = f"{len(missing)} of {count_of(len(attachments), 'file has', 'files have')} no bytes of their size; the others are saved"
         raise AttachmentUnavailable(", ".join(missing), why=why)
     return paths
 

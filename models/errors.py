@@ -81,6 +81,7 @@ from typing import Any, Self
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from .text.words import count_of
 from .text.nearest import did_you_mean, known_fields, nearest_names
 from .text.redact import ABSENT, ErrorOrigin, one_line, redact_value, without_password
 from .text.redis_address import RedisAddress, RedisKind
@@ -341,7 +342,7 @@ class PartlySubmitted(SessionError):
         self.submitted, self.unknown, self.missing = tuple(submitted), tuple(unknown), tuple(missing)
         total = len(self.submitted) + len(self.unknown) + len(self.missing)
         super().__init__(
-            f"{len(self.submitted)} of {total} sessions were submitted, {len(self.unknown)} may have been; "
+            f"{len(self.submitted)} of {count_of(total, 'session')} were submitted, {len(self.unknown)} may have been; "
             f"submit the same sessions again under their ids: {cause}"
         )
 

@@ -24,6 +24,7 @@ from ..config.settings import Settings
 from ..models.errors import BrokerUnavailable, RedisUnavailable, SymposiaError, UnsuitableRedis
 from ..models.text.redact import without_password
 from ..models.text.redis_address import RedisAddress
+from ..models.text.words import count_of
 from ..state.redis.connect import connect
 from ..state.redis.connection_errors import LOST_CLUSTER_ERRORS
 from ..tasks.runtime.graph import broker_error
@@ -110,10 +111,10 @@ class OutageFilter(logging.Filter):
             if time.monotonic() - reported >= self._report_every_s:
                 reported = time.monotonic()
                 log.warning(
-                    "%s has not answered for %.0f s (%d messages left out)",
+                    "%s has not answered for %.0f s (%s left out)",
                     url,
                     reported - began,
-                    self._left_out[key][0],
+                    count_of(self._left_out[key][0], "message"),
                 )
             time.sleep(_TRY_EVERY_S)
         log.warning("%s answers again after %.0f s", url, time.monotonic() - began)

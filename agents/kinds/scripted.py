@@ -33,6 +33,7 @@ from ...models.memory.recall import MemoryView
 from ...models.sessions.limits import SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.text.durations import Duration
+from ...models.text.words import count_of
 from ...models.turns.items import NewItem
 from ...models.turns.turn import Decision, DraftMessage, OutputValue, TurnContext, TurnOutcome, Usage
 from ..agent import AnyAgent
@@ -135,7 +136,7 @@ class ScriptedEntry(GuardedEntry):
 
     def describe(self) -> str:
         """As in AgentKind."""
-        return f"{len(self.replies)} replies"
+        return count_of(len(self.replies), "reply", "replies")
 
     def spending(self, binding: AgentBinding, _env: KindEnv) -> SpendingBounds:
         """As in AgentKind."""

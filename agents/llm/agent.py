@@ -27,6 +27,7 @@ from ...models.errors import AgentError, AgentFailed
 from ...models.prompts.layout import format_note
 from ...models.protocol.dialog import CUT_LINES, CutReason, message_digest
 from ...models.text.thinking import is_empty
+from ...models.text.words import count_of
 from ...models.turns.message_lists import estimate_tokens
 from ...models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome, Usage
 from ..agent import TurnServices
@@ -392,7 +393,9 @@ def _outcome(
         reason = answer.response.finish_reason
         raise UnexpectedModelBehavior(f"the model returned an empty answer (finish reason: {reason})")
     if cut_lines:
-        log.info("cut %d lines that %s wrote in the name of others", cut_lines, turn.me.participant_id)
+        log.info(
+            "cut %s that %s wrote in the name of others", count_of(cut_lines, "line"), turn.me.participant_id
+        )
     outcome = reader.finish_text(text, TurnOutcome.say(text, usage=spent))
     return outcome.model_copy(update={"cut_voices": cut_lines})
 

@@ -35,6 +35,7 @@ from ...models.sessions.recorded import RecordedTool
 from ...models.text.numbered_lines import split_lines
 from ...models.text.paths import MAX_PATH
 from ...models.text.tags import clean_line
+from ...models.text.words import count_of
 from ...models.turns.turn import REVIEW_PARAMETER, Question, TurnContext
 from ..agent import ReviewFilesPort
 from ..execution.failures import to_agent_error
@@ -328,6 +329,6 @@ def _numbered(text: str, first: int) -> str:
     for number in range(start, len(lines) + 1):
         line = f"{number}: {lines[number - 1]}\n"
         if len((shown + line).encode()) > MAX_ANSWER_BYTES:
-            return f"{shown}The file has {len(lines)} lines: read on from line {number}."
+            return f"{shown}The file has {count_of(len(lines), 'line')}: read on from line {number}."
         shown += line
-    return shown or f"The file has {len(lines)} lines."
+    return shown or f"The file has {count_of(len(lines), 'line')}."

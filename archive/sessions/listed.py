@@ -21,8 +21,9 @@ LISTED = (
 )
 
 
-def listed_session(row: Row[Any]) -> ListedSession:
-    """Return the session of a row with the columns `LISTED`."""
+def listed_session(row: Row[Any], *, actor: str | None = None) -> ListedSession:
+    """Return the session of a row with the columns `LISTED`; `actor`: who cancelled it, if known."""
     values = row._mapping  # noqa: SLF001 - public in spite of the underscore
     fields = {name: None if values[name] is None else str(values[name]) for name in (*COLUMNS, "opened_ms")}
+    fields["actor"] = actor
     return ListedSession(row.collab_id, row.opened_ms, Documents(row.collab, row.spec), fields)

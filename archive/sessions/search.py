@@ -14,9 +14,10 @@ from sqlalchemy import ColumnElement, Executable, Select, and_, case, func, or_,
 
 from ...models.sessions.grouping import SessionGroup
 from ...models.sessions.query import SessionQuery
+from ...models.text.json_text import parse_json
 from ..engine import Database
 from ..results import ListedSession
-from ..tables import COLLAB, TAG, TURN
+from ..tables import COLLAB, COLLAB_EVENT, TAG, TURN
 from .conditions import HAS_FAILED, SHOWN, SessionConditions
 from .listed import LISTED, listed_session
 
@@ -80,8 +81,21 @@ class SessionSearch:
 
     def sessions(self, rows: Sequence[int]) -> dict[int, ListedSession]:
         """Return sessions by their row in `collab`."""
-        query = select(*LISTED).where(COLLAB.c.id.in_(rows))
-        return {row.id: listed_session(row) for row in self._fetch(query)} if rows else {}
+        if not rows:
+            return {}
+        query, actors = select(*LISTED).where(COLLAB.c.id.in_(rows)), self._actors(rows)
+        return {row.id: listed_session(row, actor=actors.get(row.id)) for row in self._fetch(query)}
+
+    def _actors(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return who cancelled these rows, of those that a person has cancelled."""
+        is_end = and_(COLLAB.c.id == COLLAB_EVENT.c.session, COLLAB_EVENT.c.at_ms >= COLLAB.c.ended_ms)
+        query = (
+            select(COLLAB.c.id, COLLAB_EVENT.c.body)
+            .join(COLLAB_EVENT, is_end)
+            .where(COLLAB.c.id.in_(rows), COLLAB_EVENT.c.event_type == "session.cancelled")
+        )
+        data = {row: parse_json(body).get("data") or {} for row, body in self._fetch(query)}
+        return {row: str(fields["by"]) for row, fields in data.items() if "by" in fields}
 
     def failures(self, rows: Sequence[int]) -> dict[int, TurnFailure]:
         """Return the newest failed turn of each of these rows that has one."""

@@ -117,6 +117,10 @@ def summary_table(results: Sequence[JobResult]) -> Table:
 _LONG_S = 1.0
 
 
+#: Statuses whose change is shown with the person who made it.
+_BY_PEOPLE = (CollabStatus.SUSPENDED, CollabStatus.CANCELLED)
+
+
 def details(job: CollabJob, screen: Console, *, last: int, stuck_ms: int) -> Iterator[Text]:
     """Yield the lines that describe a session.
 
@@ -132,6 +136,7 @@ def details(job: CollabJob, screen: Console, *, last: int, stuck_ms: int) -> Ite
     ended = outcome(state.status, state.reason, state.detail)
     yield Text.assemble(
         (ended, STATUS_STYLE[shown_status(state.status.value, state.reason)]),
+        f" by {printable(state.actor)}" if state.actor and state.status in _BY_PEOPLE else "",
         " · ",
         " · ".join(_facts(state)),
     )
@@ -227,6 +232,7 @@ def details_json(job: CollabJob, *, stuck_ms: int = 300_000) -> dict[str, JsonVa
         "shown": shown_status(state.status.value, state.reason).value,
         "reason": state.reason,
         "detail": state.detail,
+        "actor": state.actor,
         "attention": condition.attention,
         "attention_text": condition.list_text(),
         "attention_next": condition.then or None if condition.attention else None,

@@ -13,6 +13,7 @@ from tornado.web import HTTPError
 from ...client.aio.jobs import AsyncCollabJob, blocking_job
 from ...models.errors import InvalidInput, SymposiaError
 from ...models.sessions.query import SessionQuery
+from ...models.text.words import count_of
 from ..bulk import MAX_SESSIONS, Plan, Selection, describe_result, matching_ids, plan_bulk, run_bulk
 from ..views.list_parts import describe
 from ..views.session.export import open_export
@@ -61,6 +62,7 @@ class BulkAction(ActionHandler):
             plan=plan,
             filters=None if query is None else [*describe(query)],
             speaking=speaking,
+            count_of=count_of,
         ).decode()
 
 

@@ -12,12 +12,13 @@ from ...jobs.attachments import find_attachment
 from ...jobs.collab import CollabJob
 from ...jobs.conditions import NO_CONDITION
 from ...models.attachments import UNKNOWN_TYPE, Attachment
-from ...models.errors import SessionNotFound
+from ...models.errors import SessionNotFound, SymposiaError
 from ...models.text.redact import json_text
 from ..live.fragments import SentFragments
 from ..live.health_feed import render_session_notice
 from ..live.load_limits import SharedReads
 from ..views.sentences import session_notice
+from ..views.session.comparison import compare_sessions
 from ..views.session.export import open_export
 from ..views.session.pages import MAX_ENTRIES, read_events, read_message, read_messages
 from ..views.session.reading import read_session
@@ -32,6 +33,7 @@ from .session_html import MAX_PEOPLE
 from .session_stream import (
     SessionChanges,
     SessionStream,
+    SessionView,
     open_session_view,
     open_sessions,
     session_html,
@@ -81,6 +83,7 @@ class SessionPage(PageHandler):
         fragments = await view.read()
         row, params = view.row, view.params
         notice = session_notice(row, self.services.hub.condition(session_id), self.health.now_ms())
+        comparison = await self._compare(view) if params.compare else ""
         events = None
         if params.events:
             before = None if params.events == "newest" else params.events
@@ -99,9 +102,25 @@ class SessionPage(PageHandler):
             params=params,
             is_followed=not view.opened.is_complete,
             sent=sent_pages(self.application).put(SentFragments.of(fragments)),
-            events=session_html(self).render("events", session_id, page=events),
+            events=session_html(self).render("events", session_id, page=events, params=params),
+            comparison=comparison,
+            roster=list(view.opened.parts.facts.roster),
             MAX_PEOPLE=MAX_PEOPLE,
             **self.health_values(ended_ms=row["ended_ms"]),
+        )
+
+    async def _compare(self, view: SessionView) -> str:
+        """Return the session side by side with another one, as HTML."""
+        client, params = self.services.client, view.params
+        comparison, problem = None, ""
+        try:
+            other = blocking_job(await client.get_job(params.compare))
+            reader = await client.archived()
+            comparison = await client.run(compare_sessions, view.opened.job, other, reader)
+        except SymposiaError as error:
+            problem = make_visible(str(error))
+        return session_html(self).render(
+            "compare", view.opened.job.id, comparison=comparison, problem=problem, params=params
         )
 
 

@@ -1,10 +1,11 @@
-"""Actions on one session: activate, suspend, resume, stop, cancel, post a message, answer a question; also of the inbox."""
+"""Actions on one session: its status, messages, answers, and new sessions that begin with its messages; also of the inbox."""
 
 from __future__ import annotations
 
 from pydantic import JsonValue
 
-from ...client.aio.jobs import AsyncCollabJob
+from ...client.aio.jobs import AsyncCollabJob, blocking_job
+from ...jobs.retrying import retry_session
 from ...models.errors import InvalidInput, ReplyRefused
 from ...models.turns.waiting import Pending
 from ..views.questions import find_question
@@ -13,14 +14,14 @@ from .base import ActionHandler
 Body = dict[str, JsonValue]
 
 #: Names of the actions, for the route.
-ACTIONS = ("activate", "suspend", "resume", "stop", "cancel", "post", "reply")
+ACTIONS = ("activate", "suspend", "resume", "stop", "cancel", "post", "reply", "continue", "fork", "retry")
 
 
 class SessionAction(ActionHandler):
     """Handler of an action on a session."""
 
     async def act(self, body: Body, *parts: str) -> object:
-        """Perform the action named in the URL; return the status after it."""
+        """Perform the action named in the URL; return the status after it, or the `id` of the new session."""
         session_id, name = parts
         job = await self.services.client.get_job(session_id)
         match name:
@@ -36,6 +37,12 @@ class SessionAction(ActionHandler):
                 await job.cancel(_optional_text(body, "reason") or "cancelled", by=self.actor)
             case "post":
                 await self._post(job, body)
+            case "continue":
+                return {"id": (await job.continue_with(read_text(body, "text"))).id}
+            case "fork":
+                return {"id": (await job.fork(at_turn=_turn(body), instruct=_instruct(body))).id}
+            case "retry":
+                return {"id": (await self.services.client.run(retry_session, blocking_job(job))).id}
             case _:
                 question, answerer, text = (read_text(body, field) for field in ("question", "name", "text"))
                 await answer_question(job, question, name=answerer, text=text, actor=self.actor)
@@ -83,6 +90,19 @@ def read_text(body: Body, name: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput(name, value, "must be text")
     return value
+
+
+def _turn(body: Body) -> int:
+    turn = body.get("turn")
+    if not isinstance(turn, int):
+        raise InvalidInput("turn", turn, "must be the number of a turn")
+    return turn
+
+
+def _instruct(body: Body) -> dict[str, str] | None:
+    """Return the instruction of a fork by the participant that it is for; None: it has none."""
+    text = _optional_text(body, "text")
+    return {read_text(body, "name"): text} if text else None
 
 
 def _optional_text(body: Body, name: str) -> str | None:

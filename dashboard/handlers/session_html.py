@@ -8,22 +8,25 @@ from html import escape
 from typing import Any, cast
 
 from ...jobs.conditions import Condition
+from ...models.sessions.progress import without_safety_cap
+from ...models.text.words import count_of
 from ..live.fragments import Fragments
 from ..live.open_session import ShownSession
 from ..views.collab_cells import cells_of, dollars, limit_text, progress_class, time_html
 from ..views.collab_row import CollabRow, RowLimit
 from ..views.session.lanes import draw_lanes, make_axis
 from ..views.session.markdown import render_markdown
+from ..views.session.params import PEOPLE_SORTS, SessionParams
 from ..views.session.snapshot import session_json
+from ..views.session.stop_words import stop_in_words
 from ..views.session.transcript import Transcript
-from ..views.session.turn_entries import TurnEntry, build_entries, live_entries
+from ..views.session.turn_entries import TurnEntry, TurnFacts, build_entries, live_entries
 from ..views.texts import duration, short_duration
+from ..views.visible import make_visible
 from .base import DashboardHandler
 
 #: Participants above whose number their table scrolls.
 MAX_PEOPLE = 12
-#: Columns by which the participants are sorted.
-PEOPLE_SORTS = ("turns", "tokens", "cost")
 #: State of a participant or a turn -> class of its badge; others have none.
 _STATES = {
     "speaking": "active",
@@ -34,25 +37,6 @@ _STATES = {
     "retries": "retry",
     "worker lost": "lost",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SessionParams:
-    """What the address of a session's page asks for."""
-
-    #: Turn that is shown, with those around it; 0: the newest ones.
-    turn: int = 0
-    #: Text that is searched in the transcript.
-    find: str = ""
-    #: Column by which participants are sorted; empty: in roster order.
-    people: str = ""
-    #: Show the events: `newest`, or a cursor to older ones.
-    events: str = ""
-
-    @property
-    def is_live(self) -> bool:
-        """Return whether the transcript shows the newest turns."""
-        return not self.turn and not self.find
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +79,16 @@ class SessionHtml:
         template = self._loader.load(f"session/{template_name}.html")
         text: str = template.generate(
             base_url=self._base_url,
-            page_url=f"{self._base_url}/collabs/{session_id}",
             session_id=session_id,
             task_url=self._task_url,
             allows_actions=self._allows_actions,
+            count_of=count_of,
             dollars=dollars,
             duration=duration,
             exact=escape,
             markdown=render_markdown,
             time_html=time_html,
+            visible=make_visible,
             state_class=lambda state: _STATES.get(state, ""),
             **values,
         ).decode()
@@ -129,17 +114,20 @@ class SessionHtml:
         session = cast("dict[str, Any]", session_json(shown.parts, condition))
         who = Who({person["id"]: person for person in session["participants"]})
         html, lists = self._people(shown, session, who, params)
-        entries = self._entries(shown, session) if transcript is None else transcript.entries
-        turns = {entry.element: self._turn(shown, session["id"], entry, who) for entry in entries}
+        if transcript is None:
+            transcript = self._newest(shown, session, params)
+        turns = {
+            entry.element: self._turn(shown, session["id"], entry, who, params)
+            for entry in transcript.entries
+        }
         html |= turns
         lists |= {"turns": tuple(turns)}
-        html["earlier"] = self.render(
-            "earlier", session["id"], session=session, entries=entries, params=params, transcript=transcript,
-            has_earlier=shown.has_earlier,
-        )  # fmt: skip
+        html["earlier"] = self.render("earlier", session["id"], who=who, params=params, transcript=transcript)
+        html["span"] = self.render("span", session["id"], params=params)
         html["memory"] = self.render(
             "memory", session["id"], memory=shown.memory, problem=shown.memory_problem
         )
+        spec = shown.parts.facts.spec
         html["children"] = self.render("children", session["id"], children=self._children(session))
         html["summary"] = self.render(
             "summary",
@@ -149,6 +137,10 @@ class SessionHtml:
             cells=cells_of(row),
             limits=[_limit(limit, row) for limit in row["limits"]],
             short_duration=short_duration,
+            history=spec.history,
+            room=spec.memory and spec.memory.room_id,
+            stops=make_visible(stop_in_words(without_safety_cap(spec.stop))),
+            params=params,
         )
         for name in ("questions", "open", "board", "decisions", "tensions"):
             html[name] = self.render(name, session["id"], session=session, who=who)
@@ -175,15 +167,21 @@ class SessionHtml:
             )
         return children
 
-    def _entries(self, shown: ShownSession, session: Mapping[str, Any]) -> list[TurnEntry]:
-        spans = shown.timeline["spans"]
-        closed = build_entries(shown.messages, spans, started_ms=session["started_ms"])
+    def _newest(self, shown: ShownSession, session: Mapping[str, Any], params: SessionParams) -> Transcript:
+        """Return the newest turns, with those that are open."""
+        facts = TurnFacts(shown.timeline["spans"], shown.timeline["waits"])
+        closed = build_entries(shown.messages, facts)
         # The state may be older than the messages: a turn whose message is written is no longer open.
         written = {entry.element for entry in closed}
-        live = live_entries(session["open_turns"], shown.texts)
-        return [*closed, *(entry for entry in live if entry.element not in written)]
+        live = live_entries(session["open_turns"], shown.texts, facts)
+        entries = [*closed, *(entry for entry in live if entry.element not in written)]
+        if (since_ms := params.since_ms) is not None:
+            entries = [entry for entry in entries if entry.state or entry.at[0] >= since_ms]
+        return Transcript(tuple(entries), shown.messages[0][0] if shown.has_earlier else "")
 
-    def _turn(self, shown: ShownSession, session_id: str, entry: TurnEntry, who: Who) -> str:
+    def _turn(
+        self, shown: ShownSession, session_id: str, entry: TurnEntry, who: Who, params: SessionParams
+    ) -> str:
         api = f"{self._base_url}/api/collabs/{session_id}"
         name, details = who.name(entry.author), who.details(entry.author)
 
@@ -194,11 +192,13 @@ class SessionHtml:
                 entry=entry,
                 name=name,
                 details=details,
+                params=params,
                 message_url=f"{self._base_url}/collabs/{session_id}/messages/",
+                message_api=f"{api}/messages/",
                 file_url=f"{api}/attachments/",
             )
 
-        return shown.rendered.get((entry, name, details), render)
+        return shown.rendered.get((entry, name, details, params.all_turns()), render)
 
     def _people(
         self, shown: ShownSession, session: dict[str, Any], who: Who, params: SessionParams
@@ -207,9 +207,20 @@ class SessionHtml:
         timeline = shown.timeline
         is_final = session["is_final"] or not session["is_live"]
         now_ms = session["ended_ms"] or (session["now_ms"] if session["is_live"] else session["updated_ms"])
-        axis = make_axis(timeline["spans"], now_ms=now_ms, is_final=is_final)
+        axis = make_axis(
+            timeline["spans"],
+            now_ms=now_ms,
+            is_final=is_final,
+            since_ms=params.since_ms,
+            until_ms=params.until_ms,
+        )
         lanes = draw_lanes(
-            timeline["spans"], timeline["waits"], axis, is_final=is_final, started_ms=session["started_ms"]
+            timeline["spans"],
+            timeline["waits"],
+            axis,
+            is_final=is_final,
+            open_turns=session["open_turns"],
+            now_ms=now_ms,
         )
         people = _sorted_people(session["participants"], params.people)
         html = {
@@ -219,11 +230,12 @@ class SessionHtml:
                 person=person,
                 details=who.details(person["id"]),
                 bars=lanes.get(person["id"], ()),
+                params=params,
             )
             for person in people
         }
         html["people-head"] = self.render(
-            "people_head", session["id"], axis=axis, is_final=is_final, params=params, sorts=PEOPLE_SORTS
+            "people_head", session["id"], axis=axis, is_now=not (is_final or params.until), params=params
         )
         order = tuple(f"who-{person['id']}" for person in people)
         return html, {"people": order}

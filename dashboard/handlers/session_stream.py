@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...jobs.conditions import NO_CONDITION, Condition
+from ...models.errors import InvalidInput
+from ...models.sessions.query_params import moment_ms
 from ..live.fragments import Fragments
-from ..live.open_session import MAX_TRANSCRIPTS, OpenSession, OpenSessions, ShownSession
+from ..live.open_session import OpenSession, OpenSessions, ShownSession
 from ..live.positions import BEGINNING
 from ..views.attention import with_condition
 from ..views.collab_row import CollabFacts, CollabRow, build_row
+from ..views.session.params import PEOPLE_SORTS, SessionParams
 from ..views.session.snapshot import SessionParts
-from ..views.session.transcript import Transcript, read_around, search
+from ..views.session.transcript import Transcript, read_part
 from .base import DashboardHandler, DataHandler, one_of_process
 from .fragments import poll_fragments, send_fragments
 from .live import OPENING, StreamHandler
-from .session_html import PEOPLE_SORTS, SessionHtml, SessionParams
+from .session_html import SessionHtml
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -49,12 +52,28 @@ def read_params(handler: DashboardHandler) -> SessionParams:
     """
     turn = handler.query_number("turn", MAX_TURN, most=MAX_TURN)
     people = handler.query_text("people")
+    since, until = handler.query_text("from"), handler.query_text("to")
     return SessionParams(
         turn=0 if turn == MAX_TURN else turn,
+        before=handler.query_text("before"),
         find=handler.query_text("find").strip(),
+        who=handler.query_text("who"),
+        since=since,
+        until=until,
         people=people if people in PEOPLE_SORTS else "",
         events=handler.query_text("events"),
+        compare=handler.query_text("compare").strip(),
+        since_ms=_moment_ms(handler, "from", since),
+        until_ms=_moment_ms(handler, "to", until),
     )
+
+
+def _moment_ms(handler: DashboardHandler, name: str, text: str) -> int | None:
+    try:
+        return moment_ms(text, handler.services.hub.now_ms() // 1000 * 1000)
+    except ValueError:
+        rule = "must be an age such as 5m, or a time in ISO 8601"
+        raise InvalidInput(name, text, rule) from None
 
 
 def open_session_view(handler: DashboardHandler, session_id: str) -> SessionView:
@@ -127,17 +146,9 @@ class SessionView:
 
     def _transcript(self) -> Transcript | None:
         """Return the part of the transcript that the address asks for, which is read once; None: the newest."""
-        params, known = self.params, self.opened.transcripts
-        if params.is_live:
+        if self.params.is_live:
             return None
-        key = params.turn, params.find
-        if (transcript := known.get(key)) is None:
-            job = self.opened.job
-            transcript = search(job, params.find) if params.find else read_around(job, params.turn)
-            known[key] = transcript
-            if len(known) > MAX_TRANSCRIPTS:
-                known.popitem(last=False)
-        return transcript
+        return self.opened.transcripts.get(self.params, lambda: read_part(self.opened.job, self.params))
 
     def _condition(self) -> Condition:
         is_final = self.opened.parts.state.is_final

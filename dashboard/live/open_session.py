@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,7 @@ from ...models.turns.streaming import Delta, Drafts
 from ...state.redis.readers import read_stored
 from ..views.session.bounded_cache import BoundedCache
 from ..views.session.pages import read_events, read_messages
+from ..views.session.params import SessionParams
 from ..views.session.reading import read_session
 from ..views.session.snapshot import SessionParts
 from ..views.session.timeline import Change, TimelineBuilder, read_change
@@ -46,16 +48,18 @@ log = logging.getLogger(__name__)
 MESSAGES, EVENTS = 100, 500
 #: Maximum bytes of rendered entries of a session, and what one takes besides its HTML.
 MAX_RENDERED, _ENTRY_BYTES = 4_000_000, 1_000
-#: Maximum number of parts of a transcript that are kept for pages which ask for them.
-MAX_TRANSCRIPTS = 4
+#: Maximum bytes of the newest messages of a session, and of the parts of its transcript that pages have asked for.
+MAX_MESSAGE_BYTES, MAX_TRANSCRIPT_BYTES = 8_000_000, 4_000_000
+#: Approximate bytes of an attempt in the timeline.
+_SPAN_BYTES = 1_000
 #: Maximum characters that are shown of the output of a running turn.
 MAX_DRAFT = 8_000
 #: Minimum seconds between two reads of the state.
 STATE_EVERY_S = 1.0
 #: Seconds without a page after which the reader ends, and between two checks of that.
 UNUSED_S, _CHECK_S = 30.0, 5.0
-#: Maximum number of sessions that are open at once; the one that was read least recently is closed.
-MAX_OPEN = 200
+#: Maximum number of sessions that are open at once, and their bytes; the one that was read least recently is closed.
+MAX_OPEN, MAX_OPEN_BYTES = 200, 100_000_000
 _ERRORS = (SymposiaError, RedisError, OSError)
 
 
@@ -102,11 +106,14 @@ class OpenSession:
         self._changed = asyncio.Event()
         self._is_dirty = False
         self._state_at = 0.0
+        #: When the next pause of a turn ends, by the monotonic clock.
+        self._pause_ends_at = math.inf
         #: When a page was read last, by the monotonic clock.
         self.used_at = time.monotonic()
         self._parts: SessionParts | None = None
         self._is_open = False
-        self.messages: deque[tuple[str, Message]] = deque(maxlen=MESSAGES)
+        self.messages: deque[tuple[str, Message]] = deque()
+        self._message_bytes = 0
         self.has_earlier = False
         self.timeline = TimelineBuilder(max_spans=EVENTS)
         self.drafts = Drafts()
@@ -117,8 +124,10 @@ class OpenSession:
         self.rendered: BoundedCache[tuple[TurnEntry, str, str], str] = BoundedCache(MAX_RENDERED, _size)
         #: Fragments of pages that follow the session, by what their addresses ask for; with what they were made from.
         self.fragments: dict[object, tuple[object, Fragments]] = {}
-        #: Parts of the transcript that pages have asked for, by turn and text.
-        self.transcripts: OrderedDict[tuple[int, str], Transcript] = OrderedDict()
+        #: Parts of the transcript that pages have asked for, by what their addresses ask for.
+        self.transcripts: BoundedCache[SessionParams, Transcript] = BoundedCache(
+            MAX_TRANSCRIPT_BYTES, _transcript_size
+        )
         #: Redis no longer holds the session as it was opened.
         self.is_gone = False
         #: Number of changes.
@@ -129,6 +138,19 @@ class OpenSession:
         """Return its state; `read` was called before."""
         assert self._parts is not None  # noqa: S101 - `read` sets it
         return self._parts
+
+    @property
+    def size(self) -> int:
+        """Return approximately how many bytes it takes."""
+        # The turns in the fragments are those in `rendered`.
+        others = sum(
+            2 * len(html)
+            for _, fragments in self.fragments.values()
+            for name, html in fragments.html.items()
+            if not name.startswith(("turn-", "message-"))
+        )
+        cached = self.rendered.total + self.transcripts.total
+        return others + cached + self._message_bytes + _SPAN_BYTES * len(self.timeline.spans)
 
     def shown(self) -> ShownSession:
         """Return what its pages show now."""
@@ -159,7 +181,7 @@ class OpenSession:
             if self._opening is None or self._opening.done():
                 self._opening = asyncio.create_task(self._open())
             await asyncio.shield(self._opening)
-        elif is_outdated or (self._is_dirty and self.due_in_s() <= 0):
+        elif is_outdated or self._pause_ends_at <= self.used_at or (self._is_dirty and self.due_in_s() <= 0):
             try:
                 await self._read_state()
             except SessionNotFound:
@@ -209,8 +231,9 @@ class OpenSession:
         await self._read_state()
         page = await run(read_messages, self.job, count=MESSAGES)
         events = await run(read_events, self.job, count=EVENTS)
-        self.messages.extend(reversed(page.messages))
         self.has_earlier = page.before is not None
+        for entry_id, message in reversed(page.messages):
+            self._add_message(entry_id, message)
         for entry in reversed(events.entries):
             self._take_change(read_change(entry.entry_id, entry.event))
         self._is_open = True
@@ -227,6 +250,9 @@ class OpenSession:
         if before is not None and before.state.opened_ms != parts.state.opened_ms:
             raise SessionNotFound(self._session.id)  # the id is used again, for another session
         self._parts = parts
+        now_ms = parts.state.now_ms
+        pauses = [ms for turn in parts.state.open_turns() if (ms := turn.queued_ms or 0) > now_ms]
+        self._pause_ends_at = self._state_at + (min(pauses) - now_ms) / 1000 if pauses else math.inf
         self._is_dirty = self._is_dirty or not parts.totals.is_complete
         self.revision += 1
         if parts.has_memory and self._memory_turns != parts.state.closed:
@@ -299,8 +325,13 @@ class OpenSession:
     def _add_message(self, entry_id: str, message: Message) -> None:
         if any(entry_id == other for other, _ in reversed(self.messages)):
             return
-        self.has_earlier |= len(self.messages) == MESSAGES
         self.messages.append((entry_id, message))
+        self._message_bytes += _message_size(message)
+        while len(self.messages) > MESSAGES or (
+            self._message_bytes > MAX_MESSAGE_BYTES and len(self.messages) > 1
+        ):
+            self._message_bytes -= _message_size(self.messages.popleft()[1])
+            self.has_earlier = True
 
     def _add_delta(self, delta: Delta) -> None:
         span = self.timeline.spans.get(f"{delta.turn_number}.{delta.attempt}")
@@ -315,6 +346,16 @@ class OpenSession:
 
 def _size(_key: object, html: str) -> int:
     return _ENTRY_BYTES + 2 * len(html)
+
+
+def _message_size(message: Message) -> int:
+    return _ENTRY_BYTES + len(message.content) + len(str(message.tool_uses_data or ""))
+
+
+def _transcript_size(_params: SessionParams, transcript: Transcript) -> int:
+    texts = (text.rendered.html for entry in transcript.entries for text in entry.texts)
+    tools = (tool.result for entry in transcript.entries for tool in entry.tools)
+    return _ENTRY_BYTES * len(transcript.entries) + sum(map(len, (*texts, *tools)))
 
 
 class OpenSessions:
@@ -366,9 +407,12 @@ class OpenSessions:
     def _close_unused(self) -> None:
         """Close the sessions without a page, and those that were read least recently if there are too many."""
         unused_at = time.monotonic() - UNUSED_S
+        size = sum(opened.size for opened in self._sessions.values())
         while self._sessions:
             session_id, oldest = next(iter(self._sessions.items()))
-            if len(self._sessions) <= MAX_OPEN and oldest.used_at > unused_at:
+            is_small = len(self._sessions) <= MAX_OPEN and size <= MAX_OPEN_BYTES
+            if len(self._sessions) == 1 or (is_small and oldest.used_at > unused_at):
                 return
+            size -= oldest.size
             oldest.close()
             del self._sessions[session_id]

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from logging import Logger
 
+from ...models.text.words import count_of
+
 #: Seconds between two lines of one outage.
 REPORT_EVERY_S = 60.0
 
@@ -35,8 +37,8 @@ class OutageLog:
             self._log.warning("%s, trying again: %s", self._what, error)
         elif now - self._logged_s >= REPORT_EVERY_S:
             self._logged_s = now
-            passed, left_out = now - self._began_s, self._left_out
-            self._log.warning("%s for %.0f s (%d messages left out): %s", self._what, passed, left_out, error)
+            passed, left_out = now - self._began_s, count_of(self._left_out, "message")
+            self._log.warning("%s for %.0f s (%s left out): %s", self._what, passed, left_out, error)
         else:
             self._left_out += 1
 

@@ -27,14 +27,15 @@ export function show({ html = {}, lists = {} }) {
   for (const [id, text] of Object.entries(html)) {
     const holder = document.createElement("template");
     holder.innerHTML = text;
-    fresh.set(id, holder.content.firstElementChild);
+    const element = holder.content.firstElementChild;
+    for (const time of element.querySelectorAll("time[data-as]")) tellTime(time);
+    fresh.set(id, element);
   }
   for (const [id, order] of Object.entries(lists)) arrange(document.getElementById(id), order, fresh);
   for (const [id, element] of fresh) {
     const old = document.getElementById(id);
     if (old) updateNode(old, element);
   }
-  tellTimes();
   document.dispatchEvent(new Event("fragments"));
 }
 
@@ -99,42 +100,49 @@ async function poll() {
   setTimeout(poll, POLL_MS);
 }
 
-/** Write the times of the page; `data-as` is their form (`TimeForm` of the server). Old data has no ages. */
-function tellTimes() {
-  const isOld = isStale();
-  for (const element of root.querySelectorAll("time[data-as]")) {
-    const at = new Date(element.dateTime);
-    const text = textOf(at, element.dataset, isOld);
-    if (element.textContent !== text) element.textContent = text;
-    if (!element.title) element.title = at.toLocaleString();
-  }
+/** Write a time: `data-as` is its form (`TimeForm` of the server). Old data has no ages. */
+function tellTime(element) {
+  const at = new Date(element.dateTime);
+  const text = textOf(at, element.dataset);
+  if (element.textContent !== text) element.textContent = text;
+  if (!element.title) element.title = WHOLE.format(at);
 }
 
-function textOf(at, { as: form, zone }, isOld) {
+function textOf(at, { as: form, zone }) {
   if (form === "for") return span(Date.now() - at);
-  if (form === "ago" && !isOld) return `${span(Date.now() - at)} ago`;
+  if (form === "ago" && !isStale()) return `${span(Date.now() - at)} ago`;
   if (form === "moment") return moment(at, zone);
   if (form === "due") return `${moment(at, zone)}, ${at > Date.now() ? `in ${span(at - Date.now())}` : "now"}`;
   const isToday = at.toDateString() === new Date().toDateString();
-  const date = isToday ? {} : { day: "numeric", month: "short" };
-  const second = form === "minute" ? {} : { second: "2-digit" };
-  return at.toLocaleString([], { ...date, hour: "2-digit", minute: "2-digit", ...second, hour12: false });
+  return CLOCKS[form === "minute"][isToday].format(at);
 }
 
 /** Return date and time in the zone of the reader, with the time in another zone beside it if it differs there. */
 function moment(at, zone) {
-  const format = (style, timeZone) => at.toLocaleString([], { ...style, hour12: false, timeZone });
-  const whole = { dateStyle: "medium", timeStyle: "short" };
-  const here = format(whole);
+  const here = MOMENT.format(at);
   try {
-    if (!zone || format(whole, zone) === here) return here;
-    const date = { dateStyle: "medium" };
-    const isSameDay = format(date) === format(date, zone);
-    return `${here} (${format(isSameDay ? { timeStyle: "short" } : whole, zone)} ${zone})`;
+    if (!zone || format({ ...WHOLE_MINUTE, timeZone: zone }).format(at) === here) return here;
+    const isSameDay = DAY.format(at) === format({ dateStyle: "medium", timeZone: zone }).format(at);
+    const there = format({ ...(isSameDay ? { timeStyle: "short" } : WHOLE_MINUTE), timeZone: zone });
+    return `${here} (${there.format(at)} ${zone})`;
   } catch {
     return `${here} (times of ${zone})`; // the browser does not know the zone
   }
 }
+
+// A format takes as long to make as a hundred times take to write.
+const format = (options) => new Intl.DateTimeFormat([], { hour12: false, ...options });
+const DATE = { day: "numeric", month: "short" };
+const MINUTE = { hour: "2-digit", minute: "2-digit" };
+const SECOND = { ...MINUTE, second: "2-digit" };
+const WHOLE_MINUTE = { dateStyle: "medium", timeStyle: "short" };
+const WHOLE = format({ dateStyle: "medium", timeStyle: "medium" });
+const MOMENT = format(WHOLE_MINUTE);
+const DAY = format({ dateStyle: "medium" });
+const CLOCKS = {
+  true: { true: format(MINUTE), false: format({ ...DATE, ...MINUTE }) },
+  false: { true: format(SECOND), false: format({ ...DATE, ...SECOND }) },
+};
 
 /** Return a span of time in its largest unit, such as "5 min". */
 export function span(ms) {
@@ -146,5 +154,5 @@ export function span(ms) {
 }
 
 if (root.dataset.view) follow();
-tellTimes();
-setInterval(tellTimes, AGE_MS);
+root.querySelectorAll("time[data-as]").forEach(tellTime);
+setInterval(() => root.querySelectorAll("time[data-as=for], time[data-as=ago]").forEach(tellTime), AGE_MS);

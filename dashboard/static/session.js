@@ -1,11 +1,10 @@
 // The page of one session: actions, answers, messages and keys. What it shows are fragments of the server.
 import "./fragments.js";
-import { act, allowsActions, runOnce } from "./page.js";
+import { act, allowsActions, base, getJson, runOnce } from "./page.js";
 
 const root = document.getElementById("session");
 const path = root.dataset.live;
 const line = document.getElementById("action-status");
-const dialog = document.getElementById("cancel-dialog");
 const post = document.getElementById("post");
 let hasActed = false; // a button was used, which may go when the page shows the new state
 let unanswered = null; // message that was sent without an answer: `{text, role, key}`
@@ -15,8 +14,9 @@ async function run(name, button, body = {}) {
   hasActed = true;
   return runOnce(button, async () => {
     line.textContent = "Sending…";
-    await act(`${path}/${name}`, body);
+    const { id } = await act(`${path}/${name}`, body);
     line.textContent = `${name}: done`;
+    if (id) location.assign(`${base}/collabs/${id}`); // a new session
   }).catch((error) => {
     line.textContent = `${name} failed: ${error.message}`;
     return false;
@@ -25,19 +25,31 @@ async function run(name, button, body = {}) {
 
 root.addEventListener("click", (event) => {
   const button = event.target.closest("[data-action]");
-  if (button?.dataset.action === "cancel") {
+  const dialog = button && document.getElementById(`${button.dataset.action}-dialog`);
+  if (dialog) {
     dialog.returnValue = ""; // Escape closes the dialog with the value of the last time
+    if (button.dataset.turn) dialog.querySelector("[name=turn]").value = button.dataset.turn;
     dialog.showModal();
   } else if (button) {
     run(button.dataset.action, button);
   }
 });
 
-dialog.addEventListener("close", () => {
-  if (dialog.returnValue !== "cancel-session") return;
-  const reason = dialog.querySelector("input").value.trim() || "cancelled";
-  run("cancel", dialog.querySelector("[value=cancel-session]"), { reason });
-});
+for (const dialog of document.querySelectorAll("dialog")) {
+  dialog.addEventListener("close", () => {
+    const name = dialog.returnValue;
+    if (!name) return;
+    const body = Object.fromEntries([...new FormData(dialog.querySelector("form"))].filter(([, text]) => text.trim()));
+    if (body.turn) body.turn = Number(body.turn);
+    run(name, dialog.querySelector(`[value=${name}]`), body);
+  });
+  dialog.addEventListener("keydown", (event) => {
+    // Enter sends the form; in a text of several lines, with Ctrl or Command.
+    if (event.key !== "Enter" || event.target.nodeName !== "TEXTAREA" || !(event.ctrlKey || event.metaKey)) return;
+    const form = event.target.form;
+    form.requestSubmit(form.querySelector("button"));
+  });
+}
 
 root.addEventListener("submit", (event) => {
   const form = event.target;
@@ -73,15 +85,34 @@ function showPost() {
   post.hidden = !allowsActions || !document.querySelector("#summary[data-posts]");
 }
 
-document.getElementById("copy-id").addEventListener("click", async (event) => {
+root.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy], [data-copy-next], [data-copy-from]");
+  if (!button) return;
+  const addresses = button.dataset.copyFrom?.split(" ") ?? [];
+  const texts = addresses.map(async (address) => (await getJson(address.slice(base.length))).text);
+  const near = "copyNext" in button.dataset ? button.nextElementSibling.textContent : button.dataset.copy;
+  const text = near ?? Promise.all(texts).then((all) => all.join("\n\n"));
   try {
-    await navigator.clipboard.writeText(root.dataset.session); // there is no clipboard without TLS
-    event.target.textContent = "copied";
-  } catch {
-    getSelection().selectAllChildren(event.target.previousElementSibling);
-    event.target.textContent = "selected";
+    await copy(text);
+    button.textContent = "copied";
+  } catch (error) {
+    button.textContent = "not copied";
+    line.textContent = `copy failed: ${error.message}`;
   }
 });
+
+/** Copy a text, or the promise of one. Browsers have no clipboard for pages without TLS, but on the same machine. */
+async function copy(text) {
+  const whole = await text;
+  if (navigator.clipboard) return navigator.clipboard.writeText(whole);
+  const field = document.createElement("textarea");
+  field.value = whole;
+  root.append(field);
+  field.select();
+  const isCopied = document.execCommand("copy");
+  field.remove();
+  if (!isCopied) throw new Error("the browser has no clipboard for this page");
+}
 
 // The newest turn stays in view while the reader is at the end of the page.
 let wasAtEnd = false;

@@ -123,7 +123,10 @@ def _status_html(row: CollabRow) -> str:
         return time_html(ended_ms, "clock")
     if ended_ms is not None:
         # The reason of a cancelled session is a sentence of a person.
-        return "" if row["shown"] == "cancelled" else escape_visible(_words(row["reason"]))
+        is_cancelled = row["shown"] == "cancelled"
+        return _by_html(row) if is_cancelled else escape_visible(_words(row["reason"]))
+    if row["shown"] == "suspended":
+        return _by_html(row)
     if row["attention"] is not None:
         since_ms = row["attention_since_ms"]
         return f"since {time_html(since_ms, 'clock')}" if since_ms else ""
@@ -131,6 +134,11 @@ def _status_html(row: CollabRow) -> str:
     if not times:
         return ""
     return f"{'queued' if _states(row) == {'planned'} else 'speaks for'} {time_html(min(times), 'for')}"
+
+
+def _by_html(row: CollabRow) -> str:
+    """Return who suspended or cancelled the session."""
+    return f"by {escape_visible(row['actor'])}" if row["actor"] else ""
 
 
 def _states(row: CollabRow) -> set[str]:

@@ -66,6 +66,8 @@ class CollabRow(TypedDict):
     shown: str
     reason: str | None
     detail: str | None
+    #: Who suspended, resumed or cancelled it last; None: no person, or unknown.
+    actor: str | None
     #: One of `ATTENTIONS`; None: nothing. See `attention.py`.
     attention: str | None
     #: The attention in words, and what happens next without a person.
@@ -208,6 +210,7 @@ def build_row(
         shown=shown.value,
         reason=state.reason,
         detail=state.detail,
+        actor=state.actor,
         attention=None,
         attention_text=None,
         attention_next=None,

@@ -28,7 +28,7 @@ def session_notice(row: CollabRow, condition: Condition, now_ms: int) -> Notice:
             return _active(condition, now_ms)
         case ShownStatus.SUSPENDED:
             rest = "Turns that run end first. It goes on when it is resumed."
-            return Notice("quiet", ("Suspended since ", At(row["updated_ms"]), "."), (rest,))
+            return Notice("quiet", ("Suspended since ", At(row["updated_ms"]), *_by(row), "."), (rest,))
         case ShownStatus.DRAFT:
             return Notice("quiet", ("Waits to be started.",), ("Nothing runs before that.",))
         case _:
@@ -55,7 +55,12 @@ def _ended(row: CollabRow, status: ShownStatus) -> Notice:
             )
         case _:
             why = detail or ((reason,) if reason != "cancelled" else ())
-            return Notice("quiet", ("Cancelled at ", at, ":" if why else "."), why)
+            return Notice("quiet", ("Cancelled at ", at, *_by(row), ":" if why else "."), why)
+
+
+def _by(row: CollabRow) -> tuple[Part, ...]:
+    """Return who changed the status of a session last."""
+    return (" by ", Name(row["actor"])) if row["actor"] else ()
 
 
 def _totals(row: CollabRow) -> str:

@@ -67,6 +67,7 @@ def unreadable_row(session: UnreadableSession, *, before: CollabRow | None, now_
             opened_ms=now_ms,
             updated_ms=now_ms,
             ended_ms=None,
+            actor=None,
             last_error=None,
             archived=False,
             position=f"{now_ms}-0",

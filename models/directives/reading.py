@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..memory.learned import read_remarks
 from ..memory.recollections import MAX_NOTES, read_notes
 from ..modes import mode_of
+from ..text.words import count_of
 from ..turns.items import NewItem
 from ..turns.turn import Decision, Expects, TurnContext, TurnOutcome
 from .decisions import read_decision
@@ -71,8 +72,8 @@ def _with_notes(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
     notes = read_notes(map(unwrap, lines))
     if len(notes) > MAX_NOTES:
         log.warning(
-            "turn %s of %s: %d notes dropped, a turn may add %d",
-            *(context.turn_number, context.session_id, len(notes) - MAX_NOTES, MAX_NOTES),
+            "turn %s of %s: %s dropped, a turn may add %d",
+            *(context.turn_number, context.session_id, count_of(len(notes) - MAX_NOTES, "note"), MAX_NOTES),
         )
     return outcome.model_copy(update={"notes": notes[:MAX_NOTES]}) if notes else outcome
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ..text.json_text import parse_json
+from ..text.words import count_of
 from .plan import Totals
 from .stop_conditions import AnyOf, MaxTurns, StopCondition
 
@@ -39,8 +40,7 @@ def describe_limit(use: LimitUse) -> str:
     """Return how much of a limit is used, such as `7 of 40 rounds` or `$4.60 of $5.00`."""
     if use.unit == "cost_micros":
         return f"${use.used / 1e6:,.2f} of ${use.limit / 1e6:,.2f}"
-    used, limit = f"{use.used:,.0f}", f"{use.limit:,.0f}"
-    return f"{used} of {limit} {use.unit if use.limit != 1 else use.unit.removesuffix('s')}"
+    return f"{use.used:,.0f} of {count_of(round(use.limit), use.unit.removesuffix('s'), spec=',')}"
 
 
 def without_safety_cap(stop: StopCondition) -> StopCondition | None:

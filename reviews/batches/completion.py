@@ -150,11 +150,9 @@ def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, i
     parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
     text = f"{count_of(len(results), 'item')}: {', '.join(parts)}." if results else "Nothing to review."
     if dropped := sum(result.dropped for result in results):
-        text += f" {dropped} findings dropped, because their quote, verification or confidence does not hold, or there were too many."
+        text += f" {count_of(dropped, 'finding')} dropped, because their quote, verification or confidence does not hold, or there were too many."
     if missing:
-        listed = ", ".join(
-            f"{agent} ({count} {'files' if count > 1 else 'file'})" for agent, count in missing.items()
-        )
+        listed = ", ".join(f"{agent} ({count_of(count, 'file')})" for agent, count in missing.items())
         text = f"{text} Not installed: {listed}."
     return f"{text} Stopped: {reason}." if reason else text
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...models.text.ids import derived_id, format_timestamp
 from ...models.text.redact import one_line
+from ...models.text.words import count_of
 from ..reports.formats import ReportFile
 from ..values.findings import Finding, FindingStatus, count_by_severity
 from ..values.runs import ItemState, PullRequest, ReviewRun, RunState, headline
@@ -65,7 +66,7 @@ def summary_text(run: ReviewRun) -> str:
         lines.append(f"- and {len(ordered) - MAX_LISTED_FINDINGS} more")
     failed = sum(result.state is ItemState.FAILED for result in run.results)
     if failed:
-        lines += ["", f"{failed} of {len(run.results)} items could not be reviewed."]
+        lines += ["", f"{failed} of {count_of(len(run.results), 'item')} could not be reviewed."]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -193,6 +193,11 @@ class SessionState:
         return self._fields["detail"]
 
     @property
+    def actor(self) -> str | None:
+        """Who made the newest change of its status; None: no person, or unknown."""
+        return self._fields.get("actor")
+
+    @property
     def records(self) -> TurnRecords:
         """Turns that are open or not yet consumed by a plan, in the order of their numbers."""
         if self._records is None:

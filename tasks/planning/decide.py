@@ -26,6 +26,7 @@ from ...models.sessions.plan import (
     Wait,
 )
 from ...models.sessions.stop_conditions import StopCondition, StopReason
+from ...models.text.words import count_of
 from ...models.turns.turn import Expects, OutcomeKind
 
 _REQUESTED = StopReason(code="stop_requested", detail="stop requested")
@@ -124,7 +125,7 @@ def _completed(view: SessionView, end: Finish) -> Finish:
         return end.model_copy(update={"aborted": True, "detail": detail})
     if not turns or view.totals.skipped < turns:
         return end
-    detail = f"{turns} of {turns} turns failed or were skipped"
+    detail = f"{turns} of {count_of(turns, 'turn failed or was skipped', 'turns failed or were skipped')}"
     if view.results:
         last = view.results[-1]
         detail += f", last: {last.participant}: {last.error or last.kind.value}"

@@ -22,6 +22,7 @@ from typing import Self
 from ...models.errors import CorruptSession, NewerFormat, RedisUnavailable, SessionNotFound, SymposiaError
 from ...models.metrics import LOST_WORKERS, SWEEP_DISPATCHES, StuckReason
 from ...models.protocol.collab import CollabStatus
+from ...models.text.words import count_of
 from ...state.log_context import log_context
 from ...state.presence import WorkerPresence
 from ...state.sessions.family import FamilyStore, ParentLink
@@ -269,7 +270,8 @@ def take_over_lost_workers(runtime: Runtime) -> None:
             runtime.graph.routes.forget()
         session_ids = leases.sessions_of(process)
         if session_ids:
-            log.warning("worker %s was lost; taking over its turns in %d sessions", process, len(session_ids))
+            count = count_of(len(session_ids), "session")
+            log.warning("worker %s was lost; taking over its turns in %s", process, count)
         for session_id in session_ids:
             with log_context(session_id):
                 _take_over_session(runtime, session_id, process)

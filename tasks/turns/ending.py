@@ -16,6 +16,7 @@ from ...models.errors import AgentError, StateError
 from ...models.metrics import TurnOutcomeLabel
 from ...models.modes import mode_of
 from ...models.sessions.options import AfterRetries
+from ...models.text.words import count_of
 from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
 from ...state.sessions.archiving import MAX_TURN_BYTES, RecordingStore
 from ...state.sessions.records import ScriptAnswer
@@ -86,8 +87,8 @@ def _with_notes(turn: Turn, result: TurnResult, outcome: TurnOutcome) -> TurnRes
     """Return the result with the notes of its agent; in a session without long-term memory they are dropped."""
     if turn.facts.spec.recall is None:
         log.warning(
-            "turn %s of session %s: %d notes dropped, the session has no `recall`",
-            *(turn.number, turn.session_id, len(outcome.notes)),
+            "turn %s of session %s: %s dropped, the session has no `recall`",
+            *(turn.number, turn.session_id, count_of(len(outcome.notes), "note")),
         )
         return result
     return result.model_copy(update={"notes": outcome.notes})

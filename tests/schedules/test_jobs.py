@@ -75,5 +75,5 @@ def test_job_with_only_failed_turns_has_failed(tmp_path, redis_url, is_cancelled
     session = ScheduledSession(installation.settings, create_worker_app(installation.settings))
     progress = session.progress(Schedule.model_construct(), ScheduleRun(id=job.id, due_ms=0))
     assert progress.outcome is outcome
-    assert ("1 of 1 turns failed or were skipped" in progress.detail) is not is_cancelled
+    assert ("1 of 1 turn failed or was skipped" in progress.detail) is not is_cancelled
     installation.close()

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ....models.text.words import count_of
 from ..texts import duration
 
 #: Bars of a lane: the newest are drawn.
@@ -28,6 +29,9 @@ _KINDS = {
     "dropped": "bad",
     "refused": "bad",
 }
+
+#: States of open turns whose next attempt has not begun: in the queue, after a failure, because of a limit elsewhere.
+WAITING = ("queued", "retries", "postponed")
 
 Span = Mapping[str, Any]
 
@@ -59,98 +63,104 @@ class Bar:
     text: str
 
 
-def make_axis(spans: Sequence[Span], *, now_ms: int, is_final: bool) -> Axis:
-    """Return the axis of some spans: up to their end, or up to the step after now."""
+def make_axis(
+    spans: Sequence[Span],
+    *,
+    now_ms: int,
+    is_final: bool,
+    since_ms: int | None = None,
+    until_ms: int | None = None,
+) -> Axis:
+    """Return the axis of some spans: up to their end, or up to the step after now; or between the given times."""
     begins = [begin for span in spans if (begin := _begin(span)) is not None]
-    from_ms = min(begins, default=now_ms - 1)
+    from_ms = min(begins, default=now_ms - 1) if since_ms is None else since_ms
+    if until_ms is not None:
+        return Axis(from_ms, max(until_ms, from_ms + 1))
     if is_final:
         return Axis(from_ms, max([*(span.get("ended_ms") or now_ms for span in spans), from_ms + 1]))
-    length = max(now_ms - from_ms, 1_000)
+    length = max(now_ms - from_ms, *(begin - from_ms for begin in begins), 1_000)
     step = max((1 << (length.bit_length() - 1)) // _STEPS, 1_000)
     return Axis(from_ms, from_ms + -(-length // step) * step)
 
 
 def draw_lanes(
-    spans: Sequence[Span], waits: Sequence[Span], axis: Axis, *, is_final: bool, started_ms: int
+    spans: Sequence[Span],
+    waits: Sequence[Span],
+    axis: Axis,
+    *,
+    is_final: bool,
+    open_turns: Sequence[Mapping[str, Any]] = (),
+    now_ms: int = 0,
 ) -> dict[str, list[Bar]]:
     """Return the bars by participant, oldest first.
 
     Args:
         spans: Attempts of turns, as `build_timeline` returns them.
         waits: Waits of turns for an answer.
-        axis: The axis.
+        axis: The axis. Bars outside of it are left out.
         is_final: Whether the session has ended: an attempt without an end was dropped then.
-        started_ms: When the session was started: the first turn waits for a worker from then on.
+        open_turns: Open turns, as `session_json` returns them. Those that wait for an attempt are drawn.
+        now_ms: The time by the server's clock.
     """
     lanes: defaultdict[str, list[Bar]] = defaultdict(list)
-    queued = queue_begins(spans, started_ms=started_ms)
     by_key = {span["key"]: span for span in spans}
     for span in spans:
-        lanes[span["participant"]] += _bars(span, by_key, queued.get(span["key"]), axis, is_final=is_final)
+        lanes[span["participant"]] += _bars(span, by_key, axis, is_final=is_final)
+    for turn in open_turns:
+        if turn["state"] in WAITING and turn["queued_ms"] is not None:
+            last = by_key.get(f"{turn['turn']}.{turn['attempt']}")
+            lanes[turn["participant"]] += _waiting_bars(turn, last, axis, now_ms)
     turns = {span["turn"]: span["participant"] for span in spans}
     for wait in waits:
         if wait["turn"] in turns:
             kind = "ask" if wait["until_ms"] is None else "answered"
             text = f"turn {wait['turn']} waits for an answer"
-            lanes[turns[wait["turn"]]].append(_bar(kind, wait["from_ms"], wait["until_ms"], axis, text))
+            lanes[turns[wait["turn"]]] += _bar(kind, wait["from_ms"], wait["until_ms"], axis, text)
     return {name: bars[-MAX_BARS:] for name, bars in lanes.items()}
 
 
-def _bars(
-    span: Span, by_key: Mapping[str, Span], queued_ms: int | None, axis: Axis, *, is_final: bool
-) -> Iterator[Bar]:
-    """Yield the wait for a worker, the pause before a retry, and the attempt."""
+def _bars(span: Span, by_key: Mapping[str, Span], axis: Axis, *, is_final: bool) -> Iterator[Bar]:
+    """Yield the pause before a retry, the wait for a worker, and the attempt."""
     began, ended, turn = span.get("began_ms"), span.get("ended_ms"), span["turn"]
-    before = by_key.get(f"{turn}.{span['attempt'] - 1}")
-    if (
-        before is not None
-        and None not in (before.get("ended_ms"), began)
-        and before.get("outcome") == "failed"
-    ):
-        yield _bar(
-            "backoff", before["ended_ms"], began, axis, f"turn {turn}: pause before attempt {span['attempt']}"
-        )
-    elif queued_ms is not None and began is not None:
-        yield _bar(
-            "queue", queued_ms, began, axis, f"turn {turn} waited {duration(began - queued_ms)} for a worker"
-        )
+    if began is not None:
+        queued_ms = began - span.get("waited_ms", 0)
+        before = by_key.get(f"{turn}.{span['attempt'] - 1}")
+        if before is not None and before.get("ended_ms") and before.get("outcome") == "failed":
+            text = f"turn {turn}: pause before attempt {span['attempt']}"
+            yield from _bar("backoff", before["ended_ms"], queued_ms, axis, text)
+        if queued_ms < began:
+            text = f"turn {turn} waited {duration(began - queued_ms)} for a worker"
+            yield from _bar("queue", queued_ms, began, axis, text)
     outcome = str(span.get("outcome") or ("dropped" if is_final else ""))
     kind = "now" if ended is None and not is_final else _KINDS.get(outcome, "")
     parts = (
         f"turn {turn}: {'speaks' if kind == 'now' else outcome or 'ended'}",
         f"attempt {span['attempt']}" if span["attempt"] > 1 else "",
         duration(ended - began) if began is not None and ended is not None else "",
-        f"{span['tokens']:,} tokens" if span.get("tokens") else "",
+        count_of(span["tokens"], "token", spec=",") if span.get("tokens") else "",
         span.get("error") or "",
     )
-    yield _bar(kind, axis.from_ms if began is None else began, ended, axis, ", ".join(filter(None, parts)))
+    text = ", ".join(filter(None, parts))
+    yield from _bar(kind, axis.from_ms if began is None else began, ended, axis, text)
 
 
-def _bar(kind: str, from_ms: int, until_ms: int | None, axis: Axis, text: str) -> Bar:
+def _waiting_bars(turn: Mapping[str, Any], last: Span | None, axis: Axis, now_ms: int) -> Iterator[Bar]:
+    """Yield the pause and the wait for a worker of a turn whose next attempt has not begun."""
+    queued_ms, is_queued = turn["queued_ms"], turn["queued_ms"] <= now_ms
+    if last is not None and last.get("ended_ms") and last.get("outcome") == "failed":
+        text = f"turn {turn['turn']}: pause before attempt {turn['attempt'] + 1}"
+        yield from _bar("backoff", last["ended_ms"], queued_ms if is_queued else None, axis, text)
+    if is_queued:
+        yield from _bar("queue", queued_ms, None, axis, f"turn {turn['turn']} waits for a worker")
+
+
+def _bar(kind: str, from_ms: int, until_ms: int | None, axis: Axis, text: str) -> Iterator[Bar]:
+    """Yield a bar, if it is not outside of the axis."""
+    if from_ms > axis.until_ms or (until_ms is not None and until_ms < axis.from_ms):
+        return
     left = axis.percent(from_ms)
     right = 100.0 if until_ms is None else axis.percent(until_ms)
-    return Bar(kind, left, round(max(right - left, 0.15), 2), text)
-
-
-def queue_begins(spans: Sequence[Span], *, started_ms: int) -> dict[str, int]:
-    """Return since when each attempt waited for a worker, by its key; attempts without a known wait are absent.
-
-    The first attempt waits since the task that planned the turn ended, a later one is no wait for a worker.
-    """
-    ends: defaultdict[str, list[int]] = defaultdict(list)
-    for span in spans:
-        if span.get("task_id") and span.get("ended_ms") is not None:
-            ends[span["task_id"]].append(span["ended_ms"])
-    begins: dict[str, int] = {}
-    for span in spans:
-        began = span.get("began_ms")
-        if began is None or span["attempt"] > 1:
-            continue
-        planned = [ended for ended in ends.get(span.get("parent_id") or "", ()) if ended <= began]
-        since = max(planned, default=started_ms if span["turn"] == 1 else None)
-        if since is not None and since <= began:
-            begins[span["key"]] = since
-    return begins
+    yield Bar(kind, left, round(max(right - left, 0.15), 2), text)
 
 
 def _begin(span: Span) -> int | None:

@@ -15,11 +15,13 @@ from ....jobs.conditions import NO_CONDITION, Condition
 from ....models.alignment.ledger import Ledger
 from ....models.modes.decisions import DecisionLog
 from ....models.protocol.collab import CollabStatus
-from ....models.sessions.plan import BoardEntry, Totals
+from ....models.sessions.plan import BoardEntry
+from ....models.sessions.shown_status import ShownStatus, shown_status
 from ....models.turns.turn import Usage
 from ....models.turns.waiting import Pending
 from ....state.sessions.family import RegisteredChild
 from ....state.sessions.live_sessions import queued_for_s
+from ....state.sessions.progress import limits_of_session
 from ....state.sessions.records import SessionState
 from ....state.sessions.turn_records import TurnRecord
 from ....tasks.views.session_views import SessionFacts
@@ -88,6 +90,7 @@ def session_json(parts: SessionParts, condition: Condition = NO_CONDITION) -> Js
         "is_final": state.is_final,
         "reason": state.reason,
         "detail": state.detail,
+        "actor": state.actor,
         "stop_requested": state.stop_requested and not state.is_final,
         "now_ms": state.now_ms,
         "opened_ms": state.opened_ms,
@@ -108,7 +111,7 @@ def session_json(parts: SessionParts, condition: Condition = NO_CONDITION) -> Js
         "participants": list(_participants(parts, condition.lost_turns)),
         "usage_is_complete": parts.totals.is_complete,
         "open_turns": [
-            {**_open_turn(record, parts.leases_ms), **_lost_state(record, condition.lost_turns)}
+            {**_open_turn(record, parts.leases_ms, state.now_ms), **_lost_state(record, condition.lost_turns)}
             for record in state.open_turns()
         ],
         "board": [item_json(entry) for entry in parts.board],
@@ -136,13 +139,17 @@ def possible_actions(state: SessionState, *, is_live: bool, asks: bool) -> tuple
         is_live: Whether Redis holds it.
         asks: Whether a question is open.
     """
-    if not is_live or state.is_final:
+    fork = ("fork",) if state.next_number > 1 else ()
+    if state.is_final:
+        failed = shown_status(state.status.value, state.reason) is ShownStatus.FAILED
+        return ("continue", *fork, *(("retry",) if failed and fork else ()))
+    if not is_live:
         return ()
     if state.status is CollabStatus.DRAFT:
         return ("activate", "cancel", "post")
     paused = "resume" if state.status is CollabStatus.SUSPENDED else "suspend"
     stop = () if state.stop_requested else ("stop",)
-    return (paused, *stop, "cancel", "post", *(("reply",) if asks else ()))
+    return (paused, *stop, "cancel", "post", *(("reply",) if asks else ()), *fork)
 
 
 def _lost_state(record: TurnRecord, lost_turns: Sequence[int]) -> Json:
@@ -199,29 +206,34 @@ def _state_of(name: str, state: SessionState, lost_turns: Sequence[int]) -> str:
     if any(record.participant == name and record.number in lost_turns for record in state.open_turns()):
         return _LOST
     words_by_status = {
-        record.status: _turn_words(record) for record in state.open_turns() if record.participant == name
+        record.status: _turn_words(record, state.now_ms)
+        for record in state.open_turns()
+        if record.participant == name
     }
     return next((words_by_status[status] for status in _ORDER if status in words_by_status), "idle")
 
 
-def _turn_words(record: TurnRecord) -> str:
+def _turn_words(record: TurnRecord, now_ms: int) -> str:
     if record.status == "parked" and record.child is not None:
         return "waiting for a session"
+    if record.status == "planned" and (record.queued_ms or 0) > now_ms:
+        return "retries" if record.failures else "postponed"
     return _TURN_WORDS.get(record.status, record.status)
 
 
-def _open_turn(record: TurnRecord, leases_ms: Mapping[int, int]) -> Json:
+def _open_turn(record: TurnRecord, leases_ms: Mapping[int, int], now_ms: int) -> Json:
     return {
         "turn": record.number,
         "participant": record.participant,
         "scope": record.scope,
-        "state": _turn_words(record),
+        "state": _turn_words(record, now_ms),
         "attempt": record.grants,
         "failures": record.failures,
         "fence": record.fence,
         "substitute": record.agent,
         "began_ms": record.began_ms,
         "queued_ms": record.queued_ms,
+        "parked_ms": record.parked_ms if record.status == "parked" else None,
         "parent_id": record.parent,
         "lease_left_ms": leases_ms.get(record.number),
         "waits_for_budget": record.short is not None,
@@ -232,20 +244,12 @@ def _open_turn(record: TurnRecord, leases_ms: Mapping[int, int]) -> Json:
 
 
 def budget_json(facts: SessionFacts, state: SessionState) -> list[JsonValue]:
-    """Return the limits of the session: unit, limit, what is used, and what open turns have reserved."""
-    limits = facts.spec.stop.remaining(Totals())
+    """Return the limits of the session, without safety caps: unit, limit, what is used, and what open turns have reserved."""
     held = [record.reserved for record in state.open_turns()]
-    elapsed_ms = (state.ended_ms or state.now_ms) - state.started_ms
-    amounts: tuple[tuple[str, float | None, float, int], ...] = (
-        ("turns", limits.turns, state.closed, 0),
-        ("tokens", limits.tokens, state.usage.tokens, sum(reserved.tokens for reserved in held)),
-        ("cost_micros", limits.cost_micros, state.usage.cost_micros, sum(reserved.cost for reserved in held)),
-        ("seconds", limits.seconds, round(elapsed_ms / 1000, 1), 0),
-    )
+    reserved = {"tokens": sum(part.tokens for part in held), "cost_micros": sum(part.cost for part in held)}
     return [
-        {"unit": unit, "limit": limit, "used": used, "reserved": reserved}
-        for unit, limit, used, reserved in amounts
-        if limit is not None
+        {"unit": use.unit, "limit": use.limit, "used": use.used, "reserved": reserved.get(use.unit, 0)}
+        for use in limits_of_session(state, facts.spec.stop, facts.collab.mode)
     ]
 
 

@@ -106,6 +106,7 @@ def _begun(at_ms: int, payload: Mapping[str, JsonValue]) -> Patch:
         "began_ms": at_ms,
         "task_id": _text(payload, "task_id") or None,
         "parent_id": _text(payload, "parent_id") or None,
+        "waited_ms": _number(payload, "waited_ms"),
     }
 
 

@@ -21,8 +21,9 @@ from ....models.text.redact import without_password
 from ..visible import make_fields_visible, make_visible
 from .markdown import render_markdown
 from .pages import MAX_ENTRIES, EventEntry, EventPage, MessagePage, read_events, read_messages
+from .params import SessionParams
 from .timeline import build_timeline, read_change
-from .turn_entries import TurnEntry, build_entries
+from .turn_entries import TurnEntry, TurnFacts, build_entries
 
 Json = dict[str, JsonValue]
 
@@ -43,69 +44,80 @@ class Transcript:
     """A part of a transcript that does not change."""
 
     entries: tuple[TurnEntry, ...]
-    #: Whether there may be turns before and after them.
-    has_earlier: bool = False
+    #: Id of the stream entry of its first message; empty: there are no messages before it.
+    earlier: str = ""
+    #: Whether there may be turns after them.
     has_later: bool = False
-    #: Number of messages in which a text was searched; 0: no text was searched.
+    #: Number of messages that were read.
     searched: int = 0
 
 
-def read_around(job: CollabJob, turn: int) -> Transcript:
-    """Return the turns around one; without that turn, the nearest earlier ones. It blocks.
+def read_part(job: CollabJob, params: SessionParams) -> Transcript:
+    """Return a part of a transcript: the turns around one, or the newest messages, of those that fit. It blocks.
 
     Args:
         job: The session.
-        turn: The number of the turn.
+        params: The part: `turn` or `before`, and the filters. Without that turn, the nearest earlier ones are shown.
+
+    Raises:
+        InvalidInput: `before` is not valid.
     """
     later: list[tuple[str, Message]] = []
     earlier: list[tuple[str, Message]] = []
-    has_later = has_earlier = is_reached = False
-    for entry in _newest_first(job):
+    searched, is_reached, limit = 0, not params.turn, BEFORE if params.turn else MAX_HITS
+    for entry in _newest_first(job, params):
+        searched += 1
+        if not _fits(entry[1], params):
+            continue
         number = entry[1].turn_number
         # Turns side by side are not in the order of their numbers.
-        if is_reached and number != turn:
+        if is_reached and number != params.turn:
             earlier.append(entry)
         else:
             later.append(entry)
-            is_reached |= number is not None and number <= turn
-        if len(earlier) > BEFORE:
-            has_earlier = True
+            is_reached |= number is not None and number <= params.turn
+        if len(earlier) > limit:
             break
     # The newest first: those next to the turn are at the end.
-    has_later, later = len(later) > AFTER, later[-AFTER:]
-    shown = [*reversed(earlier[:BEFORE]), *reversed(later)]
-    return Transcript(tuple(_entries(job, shown)), has_earlier, has_later)
+    shown = [*reversed(earlier[:limit]), *reversed(later[-AFTER:])]
+    is_text = bool(params.find or params.who)
+    return Transcript(
+        tuple(_entries(job, shown, with_silent=not is_text)),
+        shown[0][0] if len(earlier) > limit else "",
+        len(later) > AFTER or bool(params.before),
+        searched,
+    )
 
 
-def _entries(job: CollabJob, messages: list[tuple[str, Message]]) -> list[TurnEntry]:
+def _fits(message: Message, params: SessionParams) -> bool:
+    is_wanted = not params.who or message.author == params.who
+    return is_wanted and params.find.casefold() in message.content.casefold()
+
+
+def _entries(job: CollabJob, messages: list[tuple[str, Message]], *, with_silent: bool) -> list[TurnEntry]:
     """Return the entries of messages, with the attempts around the last of them."""
     if not messages:
         return []
     end = f"{entry_key(messages[-1][0])[0] + _AFTER_MS}-0"
     events = read_events(job, before=f"{end}_{end}", count=MAX_ENTRIES)
-    timeline = build_timeline(read_change(entry.entry_id, entry.event) for entry in events.entries)
-    return build_entries(messages, cast("Any", timeline["spans"]), started_ms=job.state().started_ms)
+    timeline = cast(
+        "Any", build_timeline(read_change(entry.entry_id, entry.event) for entry in events.entries)
+    )
+    entries = build_entries(messages, TurnFacts(timeline["spans"], timeline["waits"]))
+    return entries if with_silent else [entry for entry in entries if entry.texts]
 
 
-def search(job: CollabJob, text: str) -> Transcript:
-    """Return the newest messages that contain a text, whatever its case. It blocks."""
-    wanted, searched, hits = text.casefold(), 0, []
-    for entry_id, message in _newest_first(job):
-        searched += 1
-        if wanted in message.content.casefold():
-            hits.append((entry_id, message))
-            if len(hits) == MAX_HITS:
-                break
-    entries = tuple(build_entries(hits[::-1], (), started_ms=0))
-    return Transcript(entries, has_earlier=len(hits) == MAX_HITS, searched=searched)
-
-
-def _newest_first(job: CollabJob) -> Iterator[tuple[str, Message]]:
-    """Yield messages page by page, at most `MAX_SEARCHED`."""
-    before: str | None = None
+def _newest_first(job: CollabJob, params: SessionParams) -> Iterator[tuple[str, Message]]:
+    """Yield the messages of the time and before the cursor, page by page, at most `MAX_SEARCHED`."""
+    before: str | None = params.before or None
+    if params.until_ms is not None and before is None:
+        before = f"{params.until_ms + 1}-0"
     for _ in range(MAX_SEARCHED // MAX_ENTRIES):
         page = read_messages(job, before=before, count=MAX_ENTRIES)
-        yield from page.messages
+        for entry in page.messages:
+            if params.since_ms is not None and entry_key(entry[0])[0] < params.since_ms:
+                return
+            yield entry
         if (before := page.before) is None:
             return
 

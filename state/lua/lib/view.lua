@@ -1,12 +1,13 @@
 --- lib/view: answers with the planner's view of a session.
 --- USES: clock
---- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms started_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited format
+--- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms started_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited format actor
 ---
 --- The loader turns the names after `VIEW` into the local table `VIEW`.
 ---
 --- Fields of the session hash:
 ---   the fields of VIEW above, where an absent counter is 0; `collab`, `spec` and `digest` as submitted
 ---   `format`: version of the format of the session; absent: 1
+---   `actor`: who made the newest status change; absent: not a person
 ---   `moved_by`: request of the newest status change
 ---   `advanced_ms`, `advances`: when a step was last dispatched again, and how often
 ---   `token:0` to `token:63`: writers of the newest turns, see `requests.lua`

@@ -122,6 +122,7 @@ if not owner then
   save_turn(turns, number, turn)
   local payload = turn_payload(number, turn)
   payload.task_id, payload.parent_id = task_id, parent_id ~= '' and parent_id or nil
+  payload.waited_ms = turn.waited_ms
   emit(events, 'MAPTurnDispatched', payload, nil, { turn.role_id })
 end
 local messages, continues = window_of(turn)

@@ -12,7 +12,9 @@ from symposia.archive.archive import Archive
 from symposia.archive.results import SessionFilter
 from symposia.archive.tables import METADATA
 from symposia.client.pruning import prune
+from symposia.dashboard.views.session_search import build_page
 from symposia.models.errors import InvalidInput, SessionNotFound
+from symposia.models.sessions.query import SessionQuery
 from symposia.models.text.ids import new_id
 from symposia.state.redis.readers import StreamReader
 
@@ -169,3 +171,15 @@ def test_newest_pages_match_the_live_streams(client: Redis, archive: Archive) ->
             pages += page
             before = page[-1][0]
         assert pages[::-1] == list(archive.reader.entries(table.id, stream))
+
+
+def test_archived_session_says_who_cancelled_it(client: Redis, archive: Archive) -> None:
+    first, second, _ = tables(client, archive, "x", "y", "z")
+    for table, by in ((first, "m.park"), (second, "")):
+        table.store.cancel(table.id, reason="wrong", retention_ms=60_000, by=by)
+        archive_now(archive, table)
+    page = build_page([], archive.reader, query=SessionQuery(), now_ms=first.state().now_ms)
+    assert {row["id"]: row["actor"] for row in page.rows if row["ended_ms"]} == {
+        first.id: "m.park",
+        second.id: None,
+    }

@@ -8,6 +8,8 @@ import re
 import pytest
 from playwright.sync_api import Route, expect
 
+from live import result_of
+from servers.dashboard import CREDENTIALS
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -65,7 +67,8 @@ def test_session_is_stopped_after_its_turn(gated_sessions, open_tab):
     gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
     expect(page.locator("#turns .said")).to_have_text(["ann speaks in turn 1"])
-    expect(page.locator("#summary button")).to_have_count(0)
+    buttons = page.locator("#summary button")
+    expect(buttons).to_have_text(["Continue…", "Fork…", "Compare…"])
 
 
 def test_session_is_exported(gated_sessions, open_tab):
@@ -149,3 +152,58 @@ def test_one_of_two_questions_is_answered_by_a_choice(gated_sessions, open_tab):
     expect(page.locator("#turns")).to_contain_text("Nothing to add.")
     expect(page.locator("#status")).to_have_text("completed")
     expect(page.locator("#questions")).to_be_hidden()
+
+
+def test_ended_session_is_forked_continued_and_compared(services, gated_sessions, open_tab):
+    gated_sessions.open_gate()
+    job = gated_sessions.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(3))
+    result_of(job, timeout_s=60)
+    page = open_tab(f"/collabs/{job.id}?people=cost").page
+    page.get_by_role("button", name="Fork before turn 2").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Before turn")).to_have_value("2")
+    dialog.get_by_label("Participant").select_option("bob")
+    dialog.get_by_label("Further instruction").fill("Be brief.")
+    page.keyboard.press("Control+Enter")
+    expect(page).not_to_have_url(re.compile(job.id))
+    expect(page.locator("#status")).to_have_text("completed")
+    fork = services.client.get_job(page.url.rpartition("/")[2])
+    assert fork.spec.agents["bob"].instructions == "Be brief."
+    page.locator("#summary").get_by_role("link", name="compare").click()
+    expect(page.locator("#compare")).to_contain_text("3 messages are the same")
+
+    page.get_by_role("button", name="Continue…").click()
+    dialog.get_by_label("First message").fill("And a name for the dog?")
+    dialog.get_by_role("button", name="Continue").click()
+    expect(page.locator("#turns")).to_contain_text("And a name for the dog?")
+    expect(page.locator("#status")).to_have_text("completed")
+    page.get_by_role("button", name="Compare…").click()
+    dialog.get_by_label("Id of the session").fill(job.id[:8])
+    page.keyboard.press("Enter")
+    expect(page.locator("#compare ins").first).to_contain_text("And a name")
+    page.locator("#compare").get_by_role("link", name="Close").click()
+    expect(page.locator("#compare")).to_have_count(0)
+
+
+def test_enter_cancels_and_the_page_says_by_whom(gated_sessions, open_tab):
+    job = gated_sessions.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+    page = open_tab(f"/collabs/{job.id}").page
+    page.get_by_role("button", name="Cancel…").click()
+    page.keyboard.type("the wrong question")
+    page.keyboard.press("Enter")
+    user = CREDENTIALS.partition(":")[0]
+    sentence = re.compile(rf"Cancelled at [\d:]+ by {user}: the wrong question")
+    expect(page.locator("#session-notice")).to_contain_text(sentence)
+    page.goto(f"/collabs?q={job.id}")
+    expect(page.locator(f"#row-{job.id} .c-status")).to_contain_text(f"by {user}")
+
+
+def test_texts_are_copied(gated_sessions, open_tab):
+    gated_sessions.open_gate()
+    job = gated_sessions.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(1))
+    result_of(job, timeout_s=60)
+    page = open_tab(f"/collabs/{job.id}", permissions=["clipboard-read", "clipboard-write"]).page
+    for name, text in (("Copy the id", job.id), ("Copy the text of turn 1", "ann speaks in turn 1")):
+        page.get_by_role("button", name=name).click()
+        expect(page.get_by_role("button", name=name)).to_have_text("copied")
+        assert page.evaluate("navigator.clipboard.readText()") == text

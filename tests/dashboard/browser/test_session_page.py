@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -77,6 +78,46 @@ def test_transcript_is_searched_and_turns_are_reached(gated_sessions, open_tab):
     expect(page.locator("#earlier")).to_contain_text("1 entry contains")
     page.go_back()
     expect(page.locator("#turn-7")).to_be_visible()
+
+
+def test_links_keep_the_parameters_of_the_others(gated_sessions, open_tab):
+    gated_sessions.open_gate()
+    job = gated_sessions.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(250))
+    result_of(job, timeout_s=60)
+    page = open_tab(f"/collabs/{job.id}?events=newest").page
+    turns = page.locator("#turns > .turn")
+    page.locator("#people-head").get_by_role("link", name="Turns").click()
+    expect(page.locator("#people-head th").nth(2)).to_have_attribute("aria-sort", "descending")
+    page.locator("#who-bob").get_by_role("link", name="bob").click()
+    expect(turns).to_have_count(100)
+    expect(page.locator("#turns")).not_to_contain_text("ann speaks")
+    page.locator("#earlier").get_by_role("link", name="Earlier").click()
+    expect(turns).to_have_count(25)
+    expect(turns.first).to_have_id("turn-2")
+    page.get_by_label("Search in the transcript").fill("in turn 5")
+    page.get_by_role("button", name="Go").click()
+    expect(turns).to_have_count(5)
+    query = parse_qs(urlsplit(page.url).query)
+    assert query == {"events": ["newest"], "people": ["turns"], "who": ["bob"], "find": ["in turn 5"]}
+    turns.last.locator(".n").click()
+    assert parse_qs(urlsplit(page.url).query) == {"events": ["newest"], "people": ["turns"], "turn": ["58"]}
+    page.locator("#span").get_by_role("link", name="last hour").click()
+    expect(page.locator("#earlier")).to_contain_text("Only from 1h.")
+    expect(turns.last).to_have_id("turn-250")
+
+
+def test_turn_says_how_long_it_paused_and_what_planned_it(gated_sessions, open_tab):
+    policy = {"attempts": 2, "backoff_s": 600, "then": "skip"}
+    job = gated_sessions.submit("round_robin", {"ann": "say", "bob": "hostile_fail"}, policy=policy)
+    page = open_tab(f"/collabs/{job.id}").page
+    turn = page.locator("#turn-2")
+    expect(turn).to_contain_text("retries")
+    expect(turn).to_contain_text("next attempt at")
+    expect(turn).to_contain_text("after turn 1")
+    expect(turn).to_contain_text("Attempt 1 failed after")
+    expect(page.locator("#who-bob .p-state")).to_have_text("retries")
+    expect(page.locator("#who-bob .lane rect").last).to_have_class("backoff")
+    job.cancel()
 
 
 def test_files_of_messages_are_downloaded(gated_sessions, open_tab):

@@ -79,3 +79,35 @@ def test_current_speaker_moves_in_list_and_page(gated_sessions, open_tab, sessio
     expect(page.locator("#status")).to_have_text("completed")
     expect(session_list.locator(f"#row-{job.id}")).to_contain_text("completed")
     assert shown(page) == set()
+
+
+#: Waits until some changes of the page were shown; how many milliseconds that took.
+AFTER_CHANGES = """(count) => new Promise((resolve) => {
+  const began = performance.now();
+  document.addEventListener("fragments", () => --count || resolve(performance.now() - began));
+})"""
+
+
+def test_seven_speakers_leave_the_browser_idle(gated_sessions, open_tab):
+    names = [f"a{number}" for number in range(1, 8)]
+    job = gated_sessions.submit(
+        "broadcast",
+        dict.fromkeys(names, "talks"),
+        parameters={"gate": str(gated_sessions.gate), "quiet": 665},
+        stop=MaxTurns(672),
+    )
+    until(lambda: job.state().closed == 664, timeout_s=120, what="664 turns are closed")
+    page = open_tab(f"/collabs/{job.id}").page
+    expect(page.locator("#turn-665")).to_contain_text("speaking")
+    gated_sessions.step(665)
+    expect(page.locator("#turns > .turn.live .said")).to_have_count(7)
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})  # other processes do not count
+
+    def busy_s() -> float:
+        metrics = devtools.send("Performance.getMetrics")["metrics"]
+        return next(it["value"] for it in metrics if it["name"] == "TaskDuration")
+
+    before = busy_s()
+    passed_s = page.evaluate(AFTER_CHANGES, 15) / 1000
+    assert (busy_s() - before) / passed_s < 0.1

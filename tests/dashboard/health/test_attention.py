@@ -222,6 +222,10 @@ def test_first_condition_counts_in_the_order_of_their_urgency():
             {"status": "suspended"},
             "Suspended since 00:16:40 UTC. Turns that run end first. It goes on when it is resumed.",
         ),
+        (
+            {"status": "suspended", "actor": "m.park"},
+            "Suspended since 00:16:40 UTC by m.park. Turns that run end first. It goes on when it is resumed.",
+        ),
         ({"status": "draft"}, "Waits to be started. Nothing runs before that."),
         (
             {"status": "cancelled", "reason": "failed", "detail": "disk full"},
@@ -232,6 +236,10 @@ def test_first_condition_counts_in_the_order_of_their_urgency():
             "Cancelled at 00:16:40 UTC: wrong",
         ),
         ({"status": "cancelled", "reason": "cancelled"}, "Cancelled at 00:16:40 UTC."),
+        (
+            {"status": "cancelled", "reason": "wrong", "actor": "m.park"},
+            "Cancelled at 00:16:40 UTC by m.park: wrong",
+        ),
         (
             {"status": "completed", "reason": "approved", "closed": "1", "input_tokens": "1200"},
             "Completed at 00:16:40 UTC: approved. 1 turn, 1,200 tokens.",

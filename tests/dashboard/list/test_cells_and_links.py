@@ -20,6 +20,7 @@ ROW: dict[str, Any] = {
     "shown": "active",
     "reason": None,
     "detail": None,
+    "actor": None,
     "error": None,
     "attention": None,
     "attention_text": None,
@@ -89,6 +90,8 @@ def speakers(*states: str) -> list[dict[str, Any]]:
             {"shown": "cancelled", "reason": "I start <again>", **ENDED},
             {"why": "“I start <again>”", "status_html": ""},
         ),
+        ({"shown": "cancelled", "actor": "<m.park>", **ENDED}, {"status_html": "by &lt;m.park&gt;"}),
+        ({"shown": "suspended", "actor": "m.park"}, {"status_html": "by m.park"}),
         (
             {"shown": "completed", "reason": "max_turns", **ENDED},
             {"status_html": "max turns", "duration_html": "took 3 min"},

@@ -22,6 +22,12 @@ ACTIONS = {
     "post": {"text": "Hello."},
     "reply": {"question": "0" * 32, "name": "bob", "text": "Yes."},
 }
+#: Actions that open a new session.
+NEW_SESSIONS = {
+    "continue": {"text": "And now?"},
+    "fork": {"turn": 2, "name": "bob", "text": "Be brief."},
+    "retry": {},
+}
 
 
 def waiting(dashboard, **options):
@@ -46,7 +52,7 @@ def event_data(dashboard, job, kind):
 def test_page_can_suspend_post_resume_and_stop(dashboard):
     job, gate = waiting(dashboard)
     session = dashboard.get(job)
-    assert session["actions"] == ["suspend", "stop", "cancel", "post"]
+    assert session["actions"] == ["suspend", "stop", "cancel", "post", "fork"]
     (turn,) = session["open_turns"]
     assert (turn["scope"], turn["attempt"]) == ("floor", 1)
     assert 0 < turn["lease_left_ms"] <= 60_000
@@ -73,7 +79,8 @@ def test_page_can_cancel_with_a_reason(dashboard):
     assert dashboard.act(job, "cancel", {"reason": "enough"}).json() == {"status": "cancelled"}
     gate.touch()
     session = until(lambda: (it := dashboard.get(job))["is_final"] and it)
-    assert (session["status"], session["reason"], session["actions"]) == ("cancelled", "enough", [])
+    assert (session["status"], session["reason"], session["actor"]) == ("cancelled", "enough", "ann")
+    assert session["actions"] == ["continue", "fork"]
     assert event_data(dashboard, job, "session.cancelled")["by"] == "ann"
     assert dashboard.act(job, "cancel").status == 409
 
@@ -160,7 +167,7 @@ def test_action_without_permission_is_refused(dashboard):
         "a form": {"Content-Type": "application/x-www-form-urlencoded"},
         "another host": {"Host": "evil.example"},
     }
-    for action, body in ACTIONS.items():
+    for action, body in {**ACTIONS, **NEW_SESSIONS}.items():
         for name, change in changed.items():
             headers = {key: value for key, value in {**right, **change}.items() if value is not None}
             answer = flower.post(f"/api/collabs/{job.id}/{action}", body, **headers)
@@ -172,11 +179,40 @@ def test_action_without_permission_is_refused(dashboard):
     assert result_of(job, timeout_s=60).reason == "max_rounds"
 
 
-def test_archived_session_allows_no_actions(dashboard):
+@pytest.mark.parametrize("is_archived", [False, True])
+def test_ended_session_is_continued_and_forked(dashboard, is_archived):
+    job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+    result_of(job, timeout_s=60)
+    if is_archived:
+        dashboard.expire(job)
+    assert dashboard.get(job)["actions"] == ["continue", "fork"]
+    opened = {}
+    for action in ("continue", "fork"):
+        new = dashboard.client.get_job(dashboard.act(job, action, NEW_SESSIONS[action]).json()["id"])
+        result_of(new, timeout_s=60)
+        opened[action] = new
+    assert next(iter(opened["continue"].messages())).content == "And now?"
+    assert opened["fork"].spec.agents["bob"].instructions == "Be brief."
+    assert [message.turn_number for message in opened["fork"].messages()] == [2]
+    assert f"?compare={job.id}" in dashboard.page(opened["fork"]).text
+    for body in ({}, {"turn": "2"}, {"turn": 99}, {"turn": 2, "name": "eve", "text": "Hi."}):
+        assert dashboard.act(job, "fork", body).status == 400
+    assert dashboard.act(job, "continue").status == dashboard.act(job, "retry").status == 400
+
+
+def test_failed_session_is_begun_again(dashboard):
+    policy = {"attempts": 1, "backoff_s": 0}
+    job = dashboard.submit("pair", {"ann": "blind", "bob": "say"}, policy=policy, stop=MaxRounds(1))
+    until(lambda: job.state().is_final)
+    assert dashboard.get(job)["actions"] == ["continue", "fork", "retry"]
+    again = dashboard.client.get_job(dashboard.act(job, "retry").json()["id"])
+    assert (again.spec.history.session, again.spec.history.before_turn) == (job.id, 1)
+
+
+def test_archived_session_does_not_change(dashboard):
     job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
     result_of(job, timeout_s=60)
     dashboard.expire(job)
-    assert dashboard.get(job)["actions"] == []
     for action, body in ACTIONS.items():
         answer = dashboard.act(job, action, body)
         assert answer.status in (404, 409), (action, answer)

@@ -74,7 +74,11 @@ def check_parts(dashboard, job: CollabJob) -> dict[str, Any]:
     events = list(job.events())
     dispatched = [it.payload for it in events if it.event_type == "MAPTurnDispatched"]
     session = dashboard.get(job)
-    assert (session["status"], session["is_final"], session["actions"]) == ("completed", True, [])
+    assert (session["status"], session["is_final"], session["actions"][:1]) == (
+        "completed",
+        True,
+        ["continue"],
+    )
     assert (session["turns"], session["usage_is_complete"]) == (job.state().closed, True)
     assert sum(it["turns"] for it in session["participants"]) == session["turns"]
     assert [it["agent"] for it in session["participants"]] == [it.agent for it in job.spec.agents.values()]

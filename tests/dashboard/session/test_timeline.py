@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.dashboard.views.session.lanes import draw_lanes, make_axis, queue_begins
+from symposia.dashboard.views.session.lanes import draw_lanes, make_axis
 from symposia.dashboard.views.session.timeline import (
     Change,
     TimelineBuilder,
     build_timeline,
     read_change,
 )
-from symposia.dashboard.views.session.turn_entries import build_entries
+from symposia.dashboard.views.session.turn_entries import TurnFacts, build_entries, live_entries
 from symposia.models.protocol.base import Event
 from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.models.protocol.events import MapEvent
@@ -24,10 +25,12 @@ SESSION = new_id()
 OUTCOMES = ("message", "passed", "skipped", "failed", "expired", "dropped", "cancelled")
 
 
-def dispatched(at: int, turn: int, who: str, attempt: int = 1, task: str = "t", parent: str = "p") -> Change:
+def dispatched(
+    at: int, turn: int, who: str, attempt: int = 1, task: str = "t", parent: str = "p", **waited
+) -> Change:
     payload = {
         "role_id": role_uuid(who), "turn_number": turn, "token_id": new_id(), "participant_id": who, "fence": 1,
-        "attempt": attempt, "task_id": task, "parent_id": parent,
+        "attempt": attempt, "task_id": task, "parent_id": parent, **waited,
     }  # fmt: skip
     event = MapEvent(event_type="MAPTurnDispatched", session_id=SESSION, payload=payload)
     return read_change(f"{at}-0", event)
@@ -105,7 +108,7 @@ def test_span_has_outcome_error_and_usage():
         ]
     )["spans"]
     assert span == {
-        "key": "1.1", "turn": 1, "attempt": 1, "participant": "ann", "task_id": "t", "parent_id": "p", "began_ms": 10,
+        "key": "1.1", "turn": 1, "attempt": 1, "participant": "ann", "task_id": "t", "parent_id": "p", "began_ms": 10, "waited_ms": 0,
         "ended_ms": 30, "outcome": "failed", "error": "no disk", "retried": True, "tokens": 7, "cost_micros": 5,
     }  # fmt: skip
 
@@ -164,7 +167,7 @@ def test_bars_are_within_the_axis_and_in_order(changes, now_ms, is_final):
     timeline = build_timeline(changes)
     spans = timeline["spans"]
     axis = make_axis(spans, now_ms=now_ms, is_final=is_final)
-    lanes = draw_lanes(spans, timeline["waits"], axis, is_final=is_final, started_ms=0)
+    lanes = draw_lanes(spans, timeline["waits"], axis, is_final=is_final)
     assert sum(map(len, lanes.values())) >= len(spans) > 0
     for bars in lanes.values():
         attempts = [bar for bar in bars if bar.kind not in ("queue", "backoff", "ask", "answered")]
@@ -175,33 +178,58 @@ def test_bars_are_within_the_axis_and_in_order(changes, now_ms, is_final):
 def test_lane_stays_the_same_while_nothing_happens():
     spans = build_timeline([dispatched(1_000, 1, "ann")])["spans"]
     lanes = [
-        draw_lanes(spans, (), make_axis(spans, now_ms=now_ms, is_final=False), is_final=False, started_ms=0)
+        draw_lanes(spans, (), make_axis(spans, now_ms=now_ms, is_final=False), is_final=False)
         for now_ms in range(61_000, 63_000, 100)
     ]
     assert len({str(lane) for lane in lanes}) <= 2
-    ((queue, bar),) = lanes[0].values()
-    assert (queue.kind, queue.width) == ("queue", 0.15)
+    ((bar,),) = lanes[0].values()
     assert (bar.kind, bar.x, bar.width) == ("now", 0.0, 100.0)
 
 
 def test_bars_show_queue_failure_pause_and_message():
     changes = [
-        dispatched(10, 1, "ann", task="t1", parent="root"),
+        dispatched(10, 1, "ann", waited_ms=4),
         completed(20, 1, "ann", outcome="failed", error="broken", retried=True),
-        dispatched(35, 1, "ann", attempt=2, task="t1", parent="root"),
+        dispatched(35, 1, "ann", attempt=2, waited_ms=5),
         completed(40, 1, "ann", attempt=2),
-        dispatched(55, 2, "bob", task="t2", parent="t1"),
+        dispatched(55, 2, "bob"),
         noted(60, "turn.parked", turn_number=2, participant_id="bob"),
     ]
     timeline = build_timeline(changes)
     axis = make_axis(timeline["spans"], now_ms=90, is_final=False)
-    lanes = draw_lanes(timeline["spans"], timeline["waits"], axis, is_final=False, started_ms=0)
-    assert [bar.kind for bar in lanes["ann"]] == ["queue", "bad", "backoff", ""]
-    assert [bar.kind for bar in lanes["bob"]] == ["queue", "now", "ask"]
+    lanes = draw_lanes(timeline["spans"], timeline["waits"], axis, is_final=False)
+    assert [bar.kind for bar in lanes["ann"]] == ["queue", "bad", "backoff", "queue", ""]
+    assert [bar.kind for bar in lanes["bob"]] == ["now", "ask"]
     assert "broken" in lanes["ann"][1].text
-    assert queue_begins(timeline["spans"], started_ms=5) == {"1.1": 5, "2.1": 40}
-    ended = draw_lanes(timeline["spans"], (), axis, is_final=True, started_ms=0)
-    assert [bar.kind for bar in ended["bob"]] == ["queue", "bad"], "the turn was dropped with the session"
+    assert [axis.percent(20), axis.percent(30)] == [lanes["ann"][2].x, lanes["ann"][3].x]
+    ended = draw_lanes(timeline["spans"], (), axis, is_final=True)
+    assert [bar.kind for bar in ended["bob"]] == ["bad"], "the turn was dropped with the session"
+    part = make_axis(timeline["spans"], now_ms=90, is_final=False, since_ms=21, until_ms=50)
+    shown = draw_lanes(timeline["spans"], timeline["waits"], part, is_final=False)
+    assert {name: [bar.kind for bar in bars] for name, bars in shown.items() if bars} == {
+        "ann": ["backoff", "queue", ""]
+    }
+
+
+@pytest.mark.parametrize(
+    ("queued_ms", "kinds"), [(60, ["bad", "backoff"]), (40, ["bad", "backoff", "queue"])]
+)
+def test_open_turn_is_in_its_pause_or_in_the_queue(queued_ms, kinds):
+    spans = build_timeline(
+        [dispatched(10, 1, "ann"), completed(20, 1, "ann", outcome="failed", error="broken", retried=True)]
+    )["spans"]
+    turn = {
+        "turn": 1, "participant": "ann", "attempt": 1, "queued_ms": queued_ms, "parked_ms": None, "began_ms": 10,
+        "state": "retries" if queued_ms > 50 else "queued",
+    }  # fmt: skip
+    axis = make_axis(spans, now_ms=50, is_final=False)
+    lanes = draw_lanes(spans, (), axis, is_final=False, open_turns=[turn], now_ms=50)
+    assert [bar.kind for bar in lanes["ann"]] == kinds
+    (entry,) = live_entries([turn], {}, TurnFacts(spans))
+    assert (entry.attempt, entry.since_ms, entry.next_ms) == (
+        (2, None, 60) if queued_ms > 50 else (1, 40, None)
+    )
+    assert [failure.error for failure in entry.failures] == ["broken"]
 
 
 def test_timeline_of_an_open_session_is_bounded():
@@ -221,24 +249,38 @@ def said(text: str) -> Message:
 
 def test_entry_of_a_turn_has_its_attempts_texts_and_cost():
     changes = [
-        dispatched(10, 1, "ann", task="t1"),
+        dispatched(10, 1, "ann", task="t1", parent=SESSION),
         completed(20, 1, "ann", outcome="failed", error="broken\nline 2", retried=True),
-        dispatched(35, 1, "ann", attempt=2, task="t1"),
+        dispatched(35, 1, "ann", attempt=2, task="t1", parent=SESSION, waited_ms=5),
         completed(40, 1, "ann", attempt=2, usage={"input_tokens": 3, "output_tokens": 4, "cost_micros": 5}),
-        dispatched(55, 2, "bob", task="t2", parent="t1"),
+        # Both were planned by the task of turn 1; one after a pause of the session.
+        dispatched(55, 2, "bob", task="t2", parent="t1", waited_ms=15),
+        noted(56, "turn.parked", turn_number=2, participant_id="bob"),
+        noted(59, "turn.answered", turn_number=2, participant_id="bob"),
         completed(60, 2, "bob", outcome="passed"),
+        dispatched(57, 3, "cyd", task="t3", parent="t1", waited_ms=2),
+        completed(61, 3, "cyd", outcome="passed"),
+        dispatched(70, 4, "ann", task="t4", parent="another"),
+        completed(71, 4, "ann", outcome="passed"),
     ]
     messages = [
         ("5-0", Message(role="user", content="Hello.")),
         ("39-0", said("**One**")),
         ("39-1", said("two")),
     ]
-    entries = build_entries(messages, build_timeline(changes)["spans"], started_ms=0)
+    timeline = build_timeline(changes)
+    entries = build_entries(messages, TurnFacts(timeline["spans"], timeline["waits"]))
     assert [(it.element, it.author, it.words) for it in entries] == [
-        ("message-5-0", "user", ""), ("turn-1", "ann", ""), ("turn-2", "bob", "passed")
+        ("message-5-0", "user", ""), ("turn-1", "ann", ""), ("turn-2", "bob", "passed"), ("turn-3", "cyd", "passed"),
+        ("turn-4", "ann", "passed"),
     ]  # fmt: skip
     turn = entries[1]
     assert [text.rendered.html for text in turn.texts] == ["<p><strong>One</strong></p>", "<p>two</p>"]
-    assert [(it.attempt, it.error, it.took_ms) for it in turn.failures] == [(1, "broken\nline 2", 10)]
-    assert (turn.attempt, turn.took_ms, turn.queued_ms, turn.tokens, turn.cost_micros) == (2, 5, 10, 7, 5)
-    assert (entries[2].queued_ms, entries[2].is_bad) == (15, False)
+    assert [(it.attempt, it.error, it.took_ms, it.paused_ms) for it in turn.failures] == [
+        (1, "broken\nline 2", 10, 10)
+    ]
+    assert (turn.attempt, turn.took_ms, turn.tokens, turn.cost_micros) == (2, 5, 7, 5)
+    assert [(it.planner_turn, it.planner_task, it.queued_ms, it.answer_ms) for it in entries[1:]] == [
+        (None, SESSION, 5, 0), (1, None, 15, 3), (1, None, 2, 0), (None, "another", 0, 0)
+    ]  # fmt: skip
+    assert not entries[2].is_bad

@@ -150,7 +150,7 @@ def test_finding_must_quote_its_line(
         (kept,) = run.findings
         assert (kept.severity, kept.quote, kept.replacement) == ("high", "y = x / 0", "y = x")
     else:
-        assert "1 findings dropped" in run.summary
+        assert "1 finding dropped" in run.summary
 
 
 @pytest.mark.long
@@ -211,7 +211,7 @@ def test_verdict_finds_the_finding_with_a_wrong_line(
     asked = panel(seats=VERIFIED_SEATS, mode="orchestrated", stop={"max_rounds": 4}).with_model("coder")
     run = result_of(installation.review(asked, [read("a.py", "x = 1\ny = 1 / x\n")]), timeout_s=DEADLINE_S)
     assert (run.state, run.findings) == (RunState.COMPLETED, ())
-    assert "1 findings dropped" in run.summary
+    assert "1 finding dropped" in run.summary
 
 
 def test_verifier_decides_what_is_critical(installation: ReviewInstallation, model: StubModel):
@@ -232,7 +232,7 @@ def test_verifier_decides_what_is_critical(installation: ReviewInstallation, mod
     assert [(it.start_line, it.severity, it.verification.reason) for it in run.findings] == [
         (1, "critical", "It crashes.")
     ]
-    assert "1 findings dropped" in run.summary
+    assert "1 finding dropped" in run.summary
     assert len(model.asked) == 2
     assert "verdicts" in prompt(model.asked[1])
     assert "x = 1 / 0" in prompt(model.asked[1])

@@ -23,7 +23,7 @@ LOCK_DEADLINE_MS = NOW_MS + LONG_MS
 POSTED = "0|post "
 
 #: Fields that no script decides by: numbers for the ids of events, and how long a message waited.
-_IGNORED_FIELDS = frozenset({"map_events", "notes", "collab", "spec", "digest", "opened_ms"})
+_IGNORED_FIELDS = frozenset({"map_events", "notes", "collab", "spec", "digest", "opened_ms", "actor"})
 _IGNORED_IN_RECORDS = frozenset({"waited_ms", "lost_worker"})
 #: Counters of repeated sends: they only delay the next one, and a sweep of the model comes after every delay.
 _SATURATED = frozenset({"dispatches", "advances"})

@@ -34,6 +34,10 @@ kind = "python"
 callable = "stub_agents.live:stepped"
 window = 1000
 
+[agents.talks]
+kind = "python"
+callable = "stub_agents.live:talks"
+
 [agents.model]
 kind = "llm"
 model = "stub"

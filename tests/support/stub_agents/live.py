@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,18 @@ def stepped(turn: TurnContext) -> str | TurnOutcome:
     if turn.expects is Expects.REVIEW:
         return navigator(turn)
     return say(turn) if turn.item is None else claimer(turn)
+
+
+def talks(turn: TurnContext) -> Iterator[str]:
+    """Writes a word every 50 ms until the gate file is there. The first `quiet` turns end at once, the last one when stepped."""
+    yield f"**{turn.me.participant_id}** speaks in turn {turn.turn_number}."
+    gate, quiet = Path(str(turn.parameters["gate"])), turn.parameters["quiet"]
+    if turn.turn_number == quiet:
+        wait_for_any(Path(f"{gate}.{quiet}"), gate)
+    deadline = time.monotonic() + patient(60)
+    while turn.turn_number > quiet and not gate.exists() and time.monotonic() < deadline:
+        yield " Another word."
+        time.sleep(0.05)
 
 
 def wait_for_any(*files: Path) -> None:
