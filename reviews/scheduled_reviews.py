@@ -29,7 +29,8 @@ from .requests.files import request_for_root, request_for_sessions
 from .requests.roots import LAST, origin_of
 from .sources.files import FileSelection
 from .sources.repository import Repository
-from .values.runs import RunState, headline
+from .values.coverage import coverage_of
+from .values.runs import ReviewRun, RunState, headline
 
 _OUTCOMES = {
     RunState.COMPLETED: RunOutcome.COMPLETED,
@@ -79,9 +80,12 @@ class ScheduledReview:
             return None
         outcome = _OUTCOMES.get(run.state, RunOutcome.FAILED)
         gate = None if schedule.review is None else schedule.review.fail_on
-        if outcome is RunOutcome.COMPLETED and gate is not None and Gate.parse(gate).fails(run.findings):
-            outcome = RunOutcome.FINDINGS
-        return ScheduleRunProgress(outcome, run.usage, headline(run), view.ended_ms or 0)
+        detail = headline(run)
+        if outcome is RunOutcome.COMPLETED and gate is not None:
+            outcome = _gated(Gate.parse(gate), run)
+        if outcome is RunOutcome.PARTIAL:
+            detail = " ".join(filter(None, (f"{detail}.", str(coverage_of(run)))))
+        return ScheduleRunProgress(outcome, run.usage, detail, view.ended_ms or 0)
 
     def cancel(self, _schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """Cancel the batch, and keep the findings so far."""
@@ -112,6 +116,14 @@ class ScheduledReview:
             archive=context.archive,
         )
         return replace(order, against=review.against or "", **origin_of(repository))
+
+
+def _gated(gate: Gate, run: ReviewRun) -> RunOutcome:
+    """Return the outcome of a completed run by its gate."""
+    if gate.fails(run.findings):
+        return RunOutcome.FINDINGS
+    is_whole = not gate.unreviewed or coverage_of(run).is_whole
+    return RunOutcome.COMPLETED if is_whole else RunOutcome.PARTIAL
 
 
 def _of_sessions(context: ReviewContext, review: ReviewAction) -> ReviewRequest:

@@ -14,7 +14,7 @@ from ...reviews.reports.formats import ALL, formats
 #: Value of --fail-on with which no finding fails the run.
 NEVER = "never"
 #: Metavar of --fail-on.
-_FAIL_ON = "<[new:]SEVERITY|new|never>"
+_FAIL_ON = "<[new:]SEVERITY|new|unreviewed|never>"
 
 
 def read_format(name: str) -> str:
@@ -28,7 +28,7 @@ def read_document_format(name: str) -> str:
 
 
 def read_fail_on(name: str) -> str:
-    """Return a gate (`high`, `new:high`, `new`), or `never`. Refuse any other."""
+    """Return a gate (`high`, `new:high`, `new`, `unreviewed`), or `never`. Refuse any other."""
     if name == NEVER:
         return name
     try:
@@ -119,7 +119,7 @@ FailOnOption = Annotated[
         parser=read_fail_on,
         metavar=_FAIL_ON,
         help="Exit with code 1 if an open finding has this severity (info, low, medium, high, critical) or higher; "
-        "new:SEVERITY counts only new findings, new is new:low.",
+        "new:SEVERITY counts only new findings, new is new:low. With unreviewed, or SEVERITY,unreviewed, exit with code 5 if a file was not reviewed.",
     ),
 ]
 Model = Annotated[

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Sequence, Set
 
 from pydantic import JsonValue
 
@@ -10,6 +11,7 @@ from ...models.modes import mode_of
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
+from ...models.sessions.limits import TurnLimits
 from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
 from ...models.sessions.stop_syntax import read_stop
 from ...models.sessions.submission import Submission
@@ -18,7 +20,7 @@ from ...models.turns.turn import REVIEW_PARAMETER
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..chunks.form import shown_lines
-from ..chunks.planner import ORCHESTRATOR, panel_of_part
+from ..chunks.planner import leads, panel_of_part
 from ..reviewers.code import fenced_blocks
 from ..sources.archived_sessions import REVIEW_TAG
 from ..state.records import BatchHead, ItemRecord
@@ -30,14 +32,16 @@ from ..values.checks import (
     Verdict,
     cap_severity,
     check_quotes,
+    mark_unverified,
     parse_verdicts,
     unused_verdicts,
     verify_findings,
     with_ignores,
 )
 from ..values.findings import Finding, with_snippets
-from ..values.panels import Seat
+from ..values.panels import Panel, Seat
 from ..values.runs import ItemResult, ItemState
+from .needs import count_shares
 
 #: Stop reasons of sessions that end before their panel has finished.
 _EARLY_END_REASONS = frozenset({"token_budget", "cost_budget", "deadline", "no_answer", "exhausted"})
@@ -75,7 +79,7 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         stop=_stop(head, record),
         options=panel.options,
         policy=panel.policy,
-        limits=panel.limits,
+        limits=_turn_limits(head, record, panel),
         protocol=panel.protocol,
         messages=[opening],
         parameters={REVIEW_PARAMETER: _parameter(head, record, opening)},
@@ -114,6 +118,15 @@ def _instructions(seat: Seat) -> str | None:
     return " ".join(filter(None, [seat.instructions, VERDICT_FORM]))
 
 
+def _turn_limits(head: BatchHead, record: ItemRecord, panel: Panel) -> TurnLimits:
+    """Return the limits of a turn: with a cost limit, each turn of a model may cost an equal share of the item's."""
+    shares = count_shares(panel, head.readers, None)
+    if record.cost_micros is None or panel.limits.turn_usd is not None or not shares:
+        return panel.limits
+    share = max(record.cost_micros // shares, 1)
+    return panel.limits.model_copy(update={"turn_usd": share / 1e6})
+
+
 def _stop(head: BatchHead, record: ItemRecord) -> StopCondition | None:
     """Return the stop condition: that of the panel, and the item's share of the batch's budget."""
     conditions: list[StopCondition] = []
@@ -143,7 +156,8 @@ def result_of(
     An item counts as failed if a reviewer could not answer, or a model answered in another form; it has the
     findings of the other reviewers.
     """
-    verifiers = {seat.name for seat in head.panel.seats if seat.role == VERIFIER}
+    seats = panel_of_part(head.panel.for_path(record.item.path), head.readers, record.item.part).seats
+    verifiers = {seat.name for seat in seats if seat.role == VERIFIER}
     answer_of_turn = {
         (message.speaker, message.turn_number): parse_reviewer_answer(
             message.content, path=record.item.path, agent=message.speaker
@@ -161,7 +175,10 @@ def result_of(
     ]
     checked = _check_findings(head, opening, answers, verdicts)
     findings, dropped = _select_findings(head, checked.findings)
-    error = _error(state, events) or _form_error(head, answers)
+    if verifiers:
+        findings = tuple(map(mark_unverified, findings))
+    is_complete = _has_all_answers(seats, verifiers | _leaders(head), answers)
+    error = _error(state, events, is_complete=is_complete) or _form_error(head, answers)
     return ItemResult(
         item=record.item,
         state=ItemState.FAILED if error else ItemState.DONE,
@@ -211,13 +228,23 @@ def _summary(answers: Sequence[ReviewerAnswer]) -> str:
     return next((answer.summary for answer in reversed(answers) if answer.summary), "")
 
 
-def _form_error(head: BatchHead, answers: Iterable[tuple[str, ReviewerAnswer]]) -> str:
-    """Return which models answered without a list of findings; empty: none. Leading models report none."""
+def _leaders(head: BatchHead) -> set[str]:
+    """Return the names of the seats that lead a session, or judge what the others say."""
     seats = head.panel.seats
     navigators = seats[1:] if mode_of(head.panel.mode).has_navigator else ()
-    leading = {
-        leader.name for leader in (*navigators, *(seat for seat in seats if seat.role == ORCHESTRATOR))
-    }
+    return {seat.name for seat in (*navigators, *filter(leads, seats))}
+
+
+def _has_all_answers(
+    seats: Sequence[Seat], others: Set[str], answers: Iterable[tuple[str, ReviewerAnswer]]
+) -> bool:
+    """Return whether each reviewer has answered; `others`: seats that are none."""
+    return {seat.name for seat in seats} - others <= {speaker for speaker, _ in answers}
+
+
+def _form_error(head: BatchHead, answers: Iterable[tuple[str, ReviewerAnswer]]) -> str:
+    """Return which models answered without a list of findings; empty: none. Leading models report none."""
+    leading = _leaders(head)
     has_list: dict[str, bool] = {}
     for speaker, answer in answers:
         if speaker in head.readers and speaker not in leading:
@@ -227,8 +254,12 @@ def _form_error(head: BatchHead, answers: Iterable[tuple[str, ReviewerAnswer]]) 
     )
 
 
-def _error(state: SessionState, events: Iterable[MapEvent]) -> str:
-    if state.status is not CollabStatus.COMPLETED:
+def _error(state: SessionState, events: Iterable[MapEvent], *, is_complete: bool) -> str:
+    """Return why the review of an item failed; empty: it did not.
+
+    A session that ends early has not failed if it `is_complete`: each reviewer has answered, and was paid.
+    """
+    if state.status is not CollabStatus.COMPLETED and not is_complete:
         return " ".join(filter(None, [state.reason, state.detail])) or str(state.status)
     ends = [GrantEnd.from_event(event) for event in events if event.event_type is MAPEventType.TURN_COMPLETED]
     silent = [
@@ -236,4 +267,15 @@ def _error(state: SessionState, events: Iterable[MapEvent]) -> str:
     ]
     if silent:
         return "; ".join(f"{end.participant}: {end.error or end.outcome}" for end in silent)
-    return f"ended early: {state.detail or state.reason}" if state.reason in _EARLY_END_REASONS else ""
+    is_early = state.reason in _EARLY_END_REASONS and not is_complete
+    return f"ended early: {state.detail or state.reason}" if is_early else ""
+
+
+#: Errors of requests to models, as `agents.llm.errors` writes them.
+_PROVIDER_ERROR = re.compile(r"\w+: (?:HTTP \d{3} from|request to) model '[^']*'")
+
+
+def provider_error(error: str) -> str:
+    """Return the kind, status and model of a provider's error in the error of an item; empty: there is none."""
+    match = _PROVIDER_ERROR.search(error)
+    return match[0] if match else ""

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from ...models.errors import ReviewNotFound
 from ..archive.access import known_results
@@ -17,17 +16,15 @@ from ..chunks.planner import ItemPlan, SessionPlanner
 from ..chunks.project import Project
 from ..panels import panel_sha
 from ..state.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
-from ..values.panels import PanelTool, readers_of
-from ..values.runs import ItemResult, ReadItem, SkippedItem
+from ..values.coverage import EMPTY, NOT_MEANT, ONLY_MEANT
+from ..values.panels import PanelTool, matches_name, readers_of
+from ..values.runs import ItemResult, ReadItem, SkippedItem, SkippedList
 from .batch import advance_batch
 from .context import ReviewContext
-from .request import ReviewRequest, limited_needs, planner_of, without_missing_tools
+from .needs import refuse_unpriced, reserved_needs
+from .request import ReviewRequest, planner_of, without_missing_tools
 
-if TYPE_CHECKING:
-    pass
-
-
-#: Maximum number of skipped items in the list.
+#: Maximum number of skipped items that are listed one by one.
 _MAX_SKIPPED_LISTED = 1_000
 
 
@@ -45,7 +42,7 @@ class ItemUploader:
     #: Number of sessions and unchanged items.
     total: int = 0
     unchanged: int = 0
-    skipped: list[SkippedItem] = field(default_factory=list)
+    skipped: SkippedList
     #: Number of items by tool that would have reviewed them, but is not installed.
     missed_tools: Counter[str] = field(default_factory=Counter)
     _bytes: int = 0
@@ -82,32 +79,32 @@ class ItemUploader:
         self._bytes += size
         for session in plan.sessions:
             self.total += 1
-            needs = limited_needs(session, self.head.panel.for_path(session.item.path), self.head.readers)
+            needs = reserved_needs(session, self.head.panel.for_path(session.item.path), self.head.readers)
             self.context.store.add(self.head.batch_id, self.total, session.item, session.opening, needs=needs)
 
     def _is_wanted(self, read: ReadItem) -> bool:
         missed = [tool.agent for tool in self.absent if tool.reviews(read.item.path)]
         if not self.head.panel.reviews(read.item.path):
             self.missed_tools.update(missed)
-            return self._skip(SkippedItem(path=read.item.path, reason=self._reason(missed)))
+            return self._skip(SkippedItem(path=read.item.path, reason=self._reason(read.item.path, missed)))
         if read.text.strip():
             self.missed_tools.update(missed)
-        return bool(read.text.strip()) or self._skip(SkippedItem(path=read.item.path, reason="empty"))
+        return bool(read.text.strip()) or self._skip(SkippedItem(path=read.item.path, reason=EMPTY))
 
-    def _reason(self, missed: Sequence[str]) -> str:
+    def _reason(self, path: str, missed: Sequence[str]) -> str:
         """Return why the panel does not review an item."""
         panel = self.head.panel
         if missed:
             return f"not installed: {', '.join(missed)}"
-        names = panel.files or dict.fromkeys(name for tool in panel.tools for name in tool.files)
-        if panel.has_model or not names:
-            return f"the panel does not review {', '.join(panel.exclude)}"
-        return f"the panel reviews {', '.join(names)} only"
+        if matches_name(path, panel.exclude):
+            return f"{NOT_MEANT} files of this name"
+        if panel.files:
+            return f"{ONLY_MEANT} {', '.join(panel.files)} only"
+        return "no program of the panel reads it"
 
     def _skip(self, skipped: SkippedItem) -> bool:
         """Record a skipped item; return False, because there is nothing to review."""
-        if len(self.skipped) < _MAX_SKIPPED_LISTED:
-            self.skipped.append(skipped)
+        self.skipped.add(skipped)
         return False
 
     def _known(self, plans: Iterable[ItemPlan]) -> dict[str, ItemResult]:
@@ -144,6 +141,7 @@ def start_batch(
     readers = readers_of(
         order.panel, {**order.models, **workers.reader_models()}, known_agents=workers.known_agents()
     )
+    refuse_unpriced(order.panel, readers)
     programs = {**order.programs, **workers.program_identities()}
     head = BatchHead(
         batch_id=order.batch_id,
@@ -173,7 +171,7 @@ def start_batch(
         project=project,
         absent=absent,
         everything=order.everything,
-        skipped=[*order.settings.notes],
+        skipped=SkippedList(_MAX_SKIPPED_LISTED, order.settings.notes),
     )
     source = iter(order.source)
     while chunk := list(islice(source, _CHUNK)):
@@ -182,7 +180,7 @@ def start_batch(
     # Add it to the index first: a crash after this line leaves only an index entry without a batch.
     context.index.add_batch(head.batch_id, context.store.now_ms())
     head = head.model_copy(
-        update={"skipped": tuple(uploader.skipped), "missing_tools": dict(uploader.missed_tools)}
+        update={"skipped": uploader.skipped.items, "missing_tools": dict(uploader.missed_tools)}
     )
     context.store.start(head, total=uploader.total, unchanged=uploader.unchanged)
     advance_batch(context, head.batch_id)

@@ -115,7 +115,7 @@ def panel_of_part(panel: Panel, readers: Mapping[str, ReaderModel], part: ItemPa
         return panel
     if part.readers is PartReaders.PROGRAMS:
         return panel.model_copy(update={"seats": program_seats(panel, readers)})
-    left_out = {seat.name for seat in program_seats(panel, readers) if not _leads(seat)}
+    left_out = {seat.name for seat in program_seats(panel, readers) if not leads(seat)}
     return panel.model_copy(
         update={"seats": tuple(seat for seat in panel.seats if seat.name not in left_out)}
     )
@@ -128,12 +128,13 @@ def program_seats(panel: Panel, readers: Mapping[str, ReaderModel]) -> tuple[Sea
     """
     programs = tuple(seat for seat in panel.seats if seat.name not in readers)
     led_by_model = any(seat.role == ORCHESTRATOR and seat.name in readers for seat in panel.seats)
-    if mode_of(panel.mode).has_navigator or led_by_model or all(map(_leads, programs)):
+    if mode_of(panel.mode).has_navigator or led_by_model or all(map(leads, programs)):
         return ()
     return programs
 
 
-def _leads(seat: Seat) -> bool:
+def leads(seat: Seat) -> bool:
+    """Return whether a seat leads a session, or judges what the others say."""
     return seat.agent == _JUDGE or seat.role == ORCHESTRATOR
 
 

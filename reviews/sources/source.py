@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..values.runs import Item, ItemKind, ReadItem, SkippedItem
+from ..values.runs import Item, ItemKind, ReadItem, SkippedItem, SkippedList
 from .sandboxed_folder import SandboxedFolder
 
 #: Number of bytes at the beginning of a file that are checked; a zero byte means that it is not text.
@@ -25,7 +25,7 @@ class SourceLimits:
     item_bytes: int = 262_144
     #: Maximum bytes of all items.
     total_bytes: int = 67_108_864
-    #: Maximum number of skipped items listed one by one; the rest is counted.
+    #: Maximum number of skipped items listed one by one; the others are counted by reason.
     max_skipped: int = 1_000
 
 
@@ -33,7 +33,8 @@ def apply_limits(
     entries: Iterable[ReadItem | SkippedItem], caps: SourceLimits
 ) -> Iterator[ReadItem | SkippedItem]:
     """Yield the found items, as far as the limits allow."""
-    items = total_bytes = skipped = 0
+    items = total_bytes = 0
+    skipped = SkippedList(caps.max_skipped)
     for entry in entries:
         if isinstance(entry, ReadItem):
             over = _over(caps, items + 1, total_bytes + entry.item.size)
@@ -42,11 +43,9 @@ def apply_limits(
                 yield entry
                 continue
             entry = SkippedItem(path=entry.item.path, reason=over)  # noqa: PLW2901 - from here on it is skipped
-        skipped += 1
-        if skipped <= caps.max_skipped:
+        if skipped.add(entry):
             yield entry
-    if skipped > caps.max_skipped:
-        yield SkippedItem(path=".", reason=f"{skipped - caps.max_skipped:,} more skipped")
+    yield from skipped.others
 
 
 def _over(caps: SourceLimits, items: int, total_bytes: int) -> str:
