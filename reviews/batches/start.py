@@ -18,8 +18,8 @@ from ..panels import panel_sha
 from ..state.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
 from ..values.coverage import EMPTY, NOT_MEANT, ONLY_MEANT
 from ..values.panels import PanelTool, matches_name, readers_of
-from ..values.runs import ItemResult, ReadItem, SkippedItem, SkippedList
-from .batch import advance_batch
+from ..values.runs import ItemResult, ReadItem, RunState, SkippedItem, SkippedList
+from .batch import advance_batch, stop_batch
 from .context import ReviewContext
 from .needs import refuse_unpriced, reserved_needs
 from .request import ReviewRequest, planner_of, without_missing_tools
@@ -192,3 +192,16 @@ def _is_there(context: ReviewContext, batch_id: str) -> bool:
         return context.store.view(batch_id).state != "opening"
     except ReviewNotFound:
         return False
+
+
+def record_failed_batch(context: ReviewContext, head: BatchHead, reason: str) -> None:
+    """Record a batch that could not start, so that its report is archived and delivered. A repeated call does nothing.
+
+    Raises:
+        RedisUnavailable, ArchiveUnavailable: The call may be repeated.
+    """
+    if not _is_there(context, head.batch_id):
+        context.store.open(head)
+        context.index.add_batch(head.batch_id, context.store.now_ms())
+        context.store.start(head, total=0, unchanged=0)
+    stop_batch(context, head.batch_id, RunState.FAILED, reason)
