@@ -140,7 +140,7 @@ def files(  # noqa: PLR0913 - each is an option
     Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
     """
     settings = chosen_config(config, no_config=no_config)
-    from ...config.standard_variables import find_pull_request
+    from ...config.standard_variables import find_pull_request, find_pull_request_text
     from ...reviews.requests.files import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
 
@@ -159,6 +159,7 @@ def files(  # noqa: PLR0913 - each is an option
         "everything": everything,
         "deliver": deliver or (),
         "pull_request": find_pull_request() if pull_request is None else pull_request,
+        "pull_request_text": find_pull_request_text(),
     }
     wishes = ReviewOptions(
         formats=formats,
