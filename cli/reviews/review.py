@@ -68,12 +68,13 @@ def files(
     Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
     """
     config = chosen_config(options.pop("config"), no_config=options.pop("no_config"))
-    from ...config.standard_variables import find_pull_request
+    from ...config.standard_variables import find_pull_request, find_pull_request_text
     from ...reviews.requests.files import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
 
     if options["pull_request"] is None:
         options["pull_request"] = find_pull_request()
+    options["pull_request_text"] = find_pull_request_text()
     how = cast("HowToReview", {**_given(options, HowToReview), "config": config})
     wishes = ReviewOptions(**_given(options, ReviewOptions))
     run_and_report(lambda archive: request_for_files(paths or (), archive=archive, **how), wishes)

@@ -9,7 +9,6 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
 
 from ...models.errors import ArchiveUnavailable, ReviewNotFound
 from ...models.text.ids import moment_from_ms, new_id
@@ -29,8 +28,29 @@ _MAX_ERROR = 500
 
 
 def merge_parts(results: Iterable[ItemResult]) -> tuple[ItemResult, ...]:
-    """Return one result for each item; the parts of an item follow each other."""
-    return tuple(_merge(list(parts)) for _, parts in groupby(results, key=lambda result: result.item.key))
+    """Return one result for each item, in the order of their first parts."""
+    parts: dict[str, list[ItemResult]] = {}
+    for result in results:
+        for part in _members(result):
+            parts.setdefault(part.item.key, []).append(part)
+    return tuple(map(_merge, parts.values()))
+
+
+def _members(result: ItemResult) -> list[ItemResult]:
+    """Return the result of a session for each item that it reviewed; usage and dropped findings count for the first."""
+    first, *others = result.item.members
+    if not others:
+        return [result]
+    rest = result.model_copy(update={"usage": Usage(), "dropped": 0})
+    return [
+        (result if item is first else rest).model_copy(
+            update={
+                "item": item,
+                "findings": tuple(finding for finding in result.findings if finding.path == item.path),
+            }
+        )
+        for item in (first, *others)
+    ]
 
 
 def _merge(parts: Sequence[ItemResult]) -> ItemResult:

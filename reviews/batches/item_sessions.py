@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from pydantic import JsonValue
 
@@ -19,9 +19,8 @@ from ...models.text.ids import derived_id
 from ...models.turns.turn import REVIEW_PARAMETER
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
-from ..chunks.form import shown_lines
+from ..chunks.form import ShownFile, read_opening
 from ..chunks.planner import leads, panel_of_part
-from ..reviewers.code import fenced_blocks
 from ..sources.archived_sessions import REVIEW_TAG
 from ..state.records import BatchHead, ItemRecord
 from ..values.answers import ReviewerAnswer, parse_reviewer_answer
@@ -40,7 +39,7 @@ from ..values.checks import (
 )
 from ..values.findings import Finding, with_snippets
 from ..values.panels import Panel, Seat
-from ..values.runs import ItemResult, ItemState
+from ..values.runs import ItemResult, ItemState, PartReaders
 from .needs import count_shares
 
 #: Stop reasons of sessions that end before their panel has finished.
@@ -81,9 +80,16 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         policy=panel.policy,
         limits=_turn_limits(head, record, panel),
         protocol=panel.protocol,
-        messages=[opening],
+        messages=[opening, *_guide(head, record)],
         parameters={REVIEW_PARAMETER: _parameter(head, record, opening)},
     )
+
+
+def _guide(head: BatchHead, record: ItemRecord) -> list[dict[str, str]]:
+    """Return the message that says what counts as a finding; empty if no model takes part."""
+    part = record.item.part
+    is_read_by_models = bool(head.readers) and (part is None or part.readers is not PartReaders.PROGRAMS)
+    return [{"role": "system", "content": head.guide}] if head.guide and is_read_by_models else []
 
 
 def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, JsonValue]:
@@ -115,7 +121,7 @@ def _instructions(seat: Seat) -> str | None:
     """Return the instructions of a seat; a verifier's contain the form of its answer."""
     if seat.role != VERIFIER:
         return seat.instructions
-    return " ".join(filter(None, [seat.instructions, VERDICT_FORM]))
+    return "\n\n".join(filter(None, [seat.instructions, VERDICT_FORM]))
 
 
 def _turn_limits(head: BatchHead, record: ItemRecord, panel: Panel) -> TurnLimits:
@@ -158,22 +164,23 @@ def result_of(
     """
     seats = panel_of_part(head.panel.for_path(record.item.path), head.readers, record.item.part).seats
     verifiers = {seat.name for seat in seats if seat.role == VERIFIER}
+    paths = tuple(dict.fromkeys(item.path for item in record.item.members))
     answer_of_turn = {
         (message.speaker, message.turn_number): parse_reviewer_answer(
-            message.content, path=record.item.path, agent=message.speaker
+            message.content, path=paths[0], paths=paths, agent=message.speaker
         )
         for message in messages
         if message.speaker and message.speaker not in verifiers
     }
     answers = [(who or "", answer) for (who, _), answer in answer_of_turn.items()]
-    opening = messages[0].content if messages else ""
+    files = read_opening(messages[0].content if messages else "", [item.path for item in record.item.members])
     verdicts = [
         verdict
         for message in messages
         if message.speaker in verifiers
-        for verdict in parse_verdicts(message.content, agent=message.speaker or "")
+        for verdict in parse_verdicts(message.content, agent=message.speaker or "", paths=paths)
     ]
-    checked = _check_findings(head, opening, answers, verdicts)
+    checked = _check_findings(head, files, answers, verdicts)
     findings, dropped = _select_findings(head, checked.findings)
     if verifiers:
         findings = tuple(map(mark_unverified, findings))
@@ -192,25 +199,34 @@ def result_of(
 
 
 def _check_findings(
-    head: BatchHead, opening: str, answers: Iterable[tuple[str, ReviewerAnswer]], verdicts: Sequence[Verdict]
+    head: BatchHead,
+    files: Mapping[str, ShownFile],
+    answers: Iterable[tuple[str, ReviewerAnswer]],
+    verdicts: Sequence[Verdict],
 ) -> CheckedFindings:
     """Return the findings that the verifier keeps, with their lines, each once per reviewer.
 
     Those of models must quote a line. A verdict names the line that the reviewer named; if no reviewer named it,
     the line of the quote.
     """
-    text = next((body for _, body in fenced_blocks(opening)), "")
     by_reviewer: dict[bool, dict[Finding, None]] = {True: {}, False: {}}
     for speaker, answer in answers:
         by_reviewer[speaker in head.readers].update(dict.fromkeys(answer.findings))
     others = unused_verdicts((*by_reviewer[True], *by_reviewer[False]), verdicts)
     of_models = verify_findings(by_reviewer[True], verdicts)
-    confirmed, dropped = verify_findings(by_reviewer[False], verdicts)
-    checked = check_quotes(of_models.findings, shown_lines(opening))
-    confirmed = with_snippets(confirmed, text) if text else confirmed
-    rest = verify_findings((*confirmed, *checked.findings), others)
-    dropped += of_models.dropped + checked.dropped + rest.dropped
-    return CheckedFindings(with_ignores(rest.findings, text), dropped)
+    of_programs = verify_findings(by_reviewer[False], verdicts)
+    placed: list[Finding] = []
+    dropped = of_models.dropped + of_programs.dropped
+    for path, file in files.items():
+        in_file = [finding for finding in of_programs.findings if finding.path == path]
+        checked = check_quotes(
+            [finding for finding in of_models.findings if finding.path == path], file.new, file.old
+        )
+        confirmed = with_snippets(in_file, file.text) if file.text else in_file
+        rest = verify_findings((*confirmed, *checked.findings), others)
+        dropped += checked.dropped + rest.dropped
+        placed += with_ignores(rest.findings, file.text)
+    return CheckedFindings(tuple(placed), dropped)
 
 
 def _select_findings(head: BatchHead, findings: Sequence[Finding]) -> CheckedFindings:

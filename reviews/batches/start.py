@@ -12,18 +12,19 @@ from itertools import islice
 
 from ...models.errors import ReviewNotFound
 from ..archive.access import known_results
-from ..chunks.planner import ItemPlan, SessionPlanner
+from ..chunks.planner import ChangedFile, ItemPlan, PlannedSession, SessionPlanner
 from ..chunks.project import Project
 from ..panels import panel_sha
 from ..state.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
 from ..values.coverage import EMPTY, NOT_MEANT, ONLY_MEANT
 from ..values.panels import PanelTool, matches_name, readers_of
-from ..values.runs import ItemResult, ReadItem, RunState, SkippedItem, SkippedList
+from ..values.runs import Item, ItemResult, ReadItem, RunState, SkippedItem, SkippedList
 from .batch import advance_batch, stop_batch
 from .context import ReviewContext
 from .needs import refuse_unpriced, reserved_needs
-from .request import ReviewRequest, planner_of, without_missing_tools
+from .request import ReviewRequest, is_reviewable, planner_of, without_missing_tools
 
+_TOO_MANY = f"over the limit of {MAX_ITEMS} sessions"
 #: Maximum number of skipped items that are listed one by one.
 _MAX_SKIPPED_LISTED = 1_000
 
@@ -46,6 +47,9 @@ class ItemUploader:
     #: Number of items by tool that would have reviewed them, but is not installed.
     missed_tools: Counter[str] = field(default_factory=Counter)
     _bytes: int = 0
+    #: All files of a change, and those that models must review.
+    _items: list[Item] = field(default_factory=list)
+    _changed: list[ChangedFile] = field(default_factory=list)
 
     def add_chunk(self, chunk: Iterable[ReadItem | SkippedItem]) -> None:
         """Upload the next chunk."""
@@ -59,28 +63,42 @@ class ItemUploader:
         for plan in plans:
             for skipped in plan.skipped:
                 self._skip(skipped)
+            if not plan.sessions and not plan.changed:
+                continue
+            self._items.append(plan.item)
             if self.total + len(plan.sessions) > MAX_ITEMS:
-                self._skip(SkippedItem(path=plan.item.path, reason=f"over the limit of {MAX_ITEMS} sessions"))
+                self._skip(SkippedItem(path=plan.item.path, reason=_TOO_MANY))
             elif (result := cached.get(plan.item.key)) is not None:
                 self.total, self.unchanged = self.total + 1, self.unchanged + 1
                 self.context.store.add_known(
                     self.head.batch_id, self.total, plan.item, result.model_dump_json()
                 )
-            else:
-                self._add(plan)
+            elif self._add(plan.sessions, plan.item.path):
+                self._changed += plan.changed
 
-    def _add(self, plan: ItemPlan) -> None:
-        """Add the sessions of an item: all, or none if they would exceed the limit."""
-        size = sum(len(session.opening.encode()) for session in plan.sessions)
-        if self._bytes + size > MAX_TEXT_BYTES:
-            reason = f"over the limit of {MAX_TEXT_BYTES} bytes in total"
-            self._skip(SkippedItem(path=plan.item.path, reason=reason))
+    def add_together(self) -> None:
+        """Upload the sessions in which models review several files of a change; the source has ended."""
+        if not self._changed:
             return
+        for session in self.planner.together(self._changed, self._items, self.skipped.items):
+            if self.total == MAX_ITEMS:
+                self._skip(SkippedItem(path=session.item.path, reason=_TOO_MANY))
+            else:
+                self._add([session], session.item.path)
+
+    def _add(self, sessions: Sequence[PlannedSession], path: str) -> bool:
+        """Add sessions: all, or none if they would exceed the limit; return whether they were added."""
+        size = sum(len(session.opening.encode()) for session in sessions)
+        if self._bytes + size > MAX_TEXT_BYTES:
+            return self._skip(
+                SkippedItem(path=path, reason=f"over the limit of {MAX_TEXT_BYTES} bytes in total")
+            )
         self._bytes += size
-        for session in plan.sessions:
+        for session in sessions:
             self.total += 1
             needs = reserved_needs(session, self.head.panel.for_path(session.item.path), self.head.readers)
             self.context.store.add(self.head.batch_id, self.total, session.item, session.opening, needs=needs)
+        return True
 
     def _is_wanted(self, read: ReadItem) -> bool:
         missed = [tool.agent for tool in self.absent if tool.reviews(read.item.path)]
@@ -89,7 +107,7 @@ class ItemUploader:
             return self._skip(SkippedItem(path=read.item.path, reason=self._reason(read.item.path, missed)))
         if read.text.strip():
             self.missed_tools.update(missed)
-        return bool(read.text.strip()) or self._skip(SkippedItem(path=read.item.path, reason=EMPTY))
+        return is_reviewable(read) or self._skip(SkippedItem(path=read.item.path, reason=EMPTY))
 
     def _reason(self, path: str, missed: Sequence[str]) -> str:
         """Return why the panel does not review an item."""
@@ -160,14 +178,16 @@ def start_batch(
         repository_folder=order.repository_folder,
         then=dict(order.then),
     )
-    context.store.open(head)
     project = Project(order.panel, order.folder)
+    planner = planner_of(order, readers, project)
+    head = head.model_copy(update={"guide": planner.guide})
+    context.store.open(head)
     if readers and project.readable_files:
         context.files.add(head.batch_id, project.readable_files, ttl_s=context.store.retention_s)
     uploader = ItemUploader(
         context=context,
         head=head,
-        planner=planner_of(order, readers, project),
+        planner=planner,
         project=project,
         absent=absent,
         everything=order.everything,
@@ -177,6 +197,7 @@ def start_batch(
     while chunk := list(islice(source, _CHUNK)):
         uploader.add_chunk(chunk)
         on_read(uploader.total)
+    uploader.add_together()
     # Add it to the index first: a crash after this line leaves only an index entry without a batch.
     context.index.add_batch(head.batch_id, context.store.now_ms())
     head = head.model_copy(

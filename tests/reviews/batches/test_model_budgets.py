@@ -148,7 +148,7 @@ def test_estimate_is_within_half_of_the_usage(
 ):
     start(installation, greedy)
     greedy.tokens = 400
-    files = [read(f"{lines}.py", "total = compute(value, 3)\n" * lines) for lines in (1, 40, 400)]
+    files = [read(f"{lines}.py", "x = 1\n" + "total = compute(value, 3)\n" * lines) for lines in (1, 40, 400)]
     asked, reviews = model_panel(*agents), installation.client._installation.reviews
     request = ReviewRequest(
         root_name="test", panel=asked, source=files, models=reviews.workers.reader_models()
