@@ -8,10 +8,12 @@ https://docs.gitlab.com/ci/variables/predefined_variables.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import unquote
 
 _HEADERS = tuple(f"OTEL_EXPORTER_OTLP_{signal}HEADERS" for signal in ("", "TRACES_", "METRICS_"))
@@ -20,6 +22,8 @@ SPAN_EXPORTERS, METRIC_EXPORTERS = "opentelemetry_traces_exporter", "opentelemet
 #: OTLP over HTTP unless the variables name gRPC.
 _DEFAULT_PROTOCOL = "http/protobuf"
 
+#: Maximum bytes of the file with the event of a job.
+_MAX_EVENT_BYTES = 4_194_304
 _GITHUB_REF = re.compile(r"refs/pull/(\d{1,15})/(?:merge|head)")
 
 Getenv = Callable[[str], str | None]
@@ -93,3 +97,17 @@ def find_pull_request(getenv: Getenv = os.environ.get) -> int | None:
         return int(match[1])
     number = getenv("CI_MERGE_REQUEST_IID") or ""
     return int(number) if number.isascii() and number.isdecimal() and len(number) <= 15 else None
+
+
+def find_pull_request_text(getenv: Getenv = os.environ.get) -> tuple[str, str]:
+    """Return title and description of the pull or merge request that this job is for; empty if they are not known."""
+    title = getenv("CI_MERGE_REQUEST_TITLE") or ""
+    if title:
+        return title, getenv("CI_MERGE_REQUEST_DESCRIPTION") or ""
+    try:
+        with Path(getenv("GITHUB_EVENT_PATH") or "").open("rb") as file:
+            event = json.loads(file.read(_MAX_EVENT_BYTES))
+        pull = event["pull_request"]
+        return str(pull["title"] or ""), str(pull["body"] or "")
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return "", ""

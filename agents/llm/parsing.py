@@ -16,7 +16,9 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, Thinking
 from pydantic_ai.models import ModelRequestParameters
 
 from ...models.directives import read_directives
+from ...models.directives.review_answers import answer_fault
 from ...models.modes.decisions import check_decision
+from ...models.prompts.layout import has_guide
 from ...models.sessions.limits import has_budget_to_ask_again
 from ...models.text.json_text import dump_json
 from ...models.text.lax_json import fit, read_one
@@ -120,6 +122,8 @@ class AnswerReader:
             return response
         if wanted.output_tools:
             return self._read_text_for_tool(response, messages, wanted, text)
+        if not was_cut:
+            self._check_review(messages, text)
         if self.turn.expects is Expects.DECISION and self.turn.output_schema is None:
             self._check_decision(messages, text)
         return response
@@ -170,6 +174,14 @@ class AnswerReader:
             raise error
         decision = Decision(instruction="" if text[:1] == "{" else text[:MAX_INSTRUCTION])
         return TurnOutcome.say(text).model_copy(update={"decision": decision, "asked_again": True})
+
+    def _check_review(self, messages: Sequence[ModelMessage], text: str) -> None:
+        """Have a reviewer's answer given again if its form is wrong."""
+        if self.turn.expects is not Expects.MESSAGE or not has_guide(self.turn):
+            return
+        shown = (message.content for message in self.turn.opening)
+        if fault := answer_fault(text, self.turn.me.role_id, shown):
+            self._ask_again(messages, fault)
 
     def _check_decision(self, messages: Sequence[ModelMessage], text: str) -> None:
         outcome = self._read_text(text)

@@ -30,6 +30,7 @@ from ...models.text.redact import without_password
 from ...models.text.redis_address import source_of
 from ...models.text.words import count_of
 from ...reviews.state.queues import DeliveryQueue
+from ...schedules.schedules import Schedules
 from ...schedules.store import ScheduleStore
 from ...state.presence import BeatPresence, WorkerPresence, all_agents
 from ...state.redis.connect import connect
@@ -111,7 +112,7 @@ def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckRes
         yield _unfinished(client, subject="sessions", index=DUE)
         yield _unfinished(client, subject="reviews", index=REVIEWS_DUE)
         yield _archive_queue(client, settings)
-        yield _schedules(client)
+        yield from _schedules(client)
         yield from _deliveries(client, settings)
     except (StateError, RedisError, OSError) as error:
         yield failed_server(url, error)
@@ -188,14 +189,22 @@ def _archive_queue(client: Redis, settings: Settings) -> CheckResult:
     return warning("archive", text, advice, counts)
 
 
-def _schedules(client: Redis) -> CheckResult:
-    """Report schedules and beats."""
-    beats, number = BeatPresence(client).list_alive(), len(ScheduleStore(client).names())
+def _schedules(client: Redis) -> Iterator[CheckResult]:
+    """Report beats, and schedules whose last run failed."""
+    schedules = Schedules(ScheduleStore(client), lambda _: None).entries()
+    beats, number = BeatPresence(client).list_alive(), len(schedules)
     if beats or not number:
         runs = f"{len(beats)} running" if beats else "none is running, none is needed"
-        return good("beat", f"{runs}; {count_of(number, 'schedule')}")
-    text = f"no beat is running: {count_of(number, 'schedule depends', 'schedules depend')} on the sweep of the workers and start late"
-    return warning("beat", text, "start one: symposia beat, or symposia up")
+        yield good("beat", f"{runs}; {count_of(number, 'schedule')}")
+    else:
+        text = f"no beat is running: {count_of(number, 'schedule depends', 'schedules depend')} on the sweep of the workers and start late"
+        yield warning("beat", text, "start one: symposia beat, or symposia up")
+    for entry in schedules:
+        if entry.problem:
+            name = entry.schedule.name
+            yield warning(
+                "schedules", f"{name} {entry.problem}", f"to see its runs: symposia schedule history {name}"
+            )
 
 
 def _archive(settings: Settings) -> Iterator[CheckResult]:

@@ -23,6 +23,7 @@ from ...models.text.ids import moment_from_ms
 from ...models.text.words import count_of
 from ...reviews.reports.formats import ALL, ReportFormat, format_of, formats, render, report_files
 from ...reviews.state.records import Progress
+from ...reviews.values.coverage import coverage_of
 from ...reviews.values.findings import Finding, FindingStatus
 from ...reviews.values.runs import ItemState, ReviewRun, headline
 from ...reviews.values.scores import Evaluation, Score
@@ -113,7 +114,7 @@ def write_reports(
     """
     if as_json:
         more = {} if progress is None else {"progress": progress.to_json()}
-        print_json({**run.model_dump(mode="json"), **more})
+        print_json({**run.model_dump(mode="json"), "coverage": coverage_of(run).to_json(), **more})
     elif reports.is_printed:
         print_document(render(run, reports.formats[0]))
     if reports.folder is None:
@@ -146,8 +147,7 @@ def print_findings(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
 
 def _last_line(run: ReviewRun) -> str:
     """Return the headline, the summary and the command that shows the review again."""
-    skipped = f" {len(run.skipped)} skipped." if run.skipped else ""
-    return printable(f"{headline(run)}. {run.summary}{skipped} See symposia review show {run.id[:8]}.")
+    return printable(f"{headline(run)}. {run.summary} See symposia review show {run.id[:8]}.")
 
 
 def _line(finding: Finding) -> Text:

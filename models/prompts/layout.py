@@ -84,14 +84,27 @@ def build_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> P
     request = "\n\n".join(
         [request, *(_format_correction(correction, turn) for correction in turn.corrections)]
     )
+    session = _session(turn, texts)
+    if has_guide(turn):
+        # The guide is the same in all sessions of a review, which have different participants.
+        if turn.expects is Expects.MESSAGE:
+            participant = lines(f"You are {_who(turn.me)}.", escape_tags(instructions.strip()))
+        else:
+            participant = f"{session}\n\n{participant}"
+        session = "\n\n".join([*_guides(turn), _SEES.format(seat="", people="")])
     if has_seats(turn):
         request, participant = f"{write_tag('seat', participant)}\n{request}", ""
-    return Prompt(_session(turn, texts), participant, _task(turn), request)
+    return Prompt(session, participant, _task(turn), request)
 
 
 def has_seats(turn: TurnContext) -> bool:
     """Return whether the participants share all of a request but its last part."""
     return turn.mode is CollabMode.BROADCAST or REVIEW_PARAMETER in turn.parameters
+
+
+def has_guide(turn: TurnContext) -> bool:
+    """Return whether a review says what counts as a finding, and how the participants answer."""
+    return REVIEW_PARAMETER in turn.parameters and bool(_standing(turn))
 
 
 def is_own(message: Message, turn: TurnContext) -> bool:
@@ -146,7 +159,7 @@ def _session(turn: TurnContext, texts: ModeTexts) -> str:
     people = names((person.participant_id for person in turn.people), "or")
     ending = turn.position.ending
     introduction = sentences(_SEVERAL, texts.rules(turn)) if len(turn.roster) > 1 else _ONE
-    standing = [escape_tags(message.content.strip()) for message in _standing(turn)]
+    standing = [] if has_guide(turn) else _guides(turn)
     return "\n\n".join(
         filter(
             None,
@@ -162,6 +175,10 @@ def _session(turn: TurnContext, texts: ModeTexts) -> str:
             ),
         )
     )
+
+
+def _guides(turn: TurnContext) -> list[str]:
+    return [escape_tags(message.content.strip()) for message in _standing(turn)]
 
 
 def _standing(turn: TurnContext) -> list[Message]:

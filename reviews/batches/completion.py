@@ -9,7 +9,6 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
 
 from ...models.errors import ArchiveUnavailable, ReviewNotFound
 from ...models.text.ids import moment_from_ms, new_id
@@ -20,16 +19,38 @@ from ..archive.access import review_reader, review_writer
 from ..comparing import compare_run
 from ..state.records import BatchHead, BatchView, ItemRecord
 from ..state.store import ReviewStore
+from ..values.coverage import count_coverage
 from ..values.findings import Finding
-from ..values.runs import ItemResult, ItemState, ReviewRun, RunState
+from ..values.runs import ItemResult, ItemState, ReviewRun, RunState, SkippedItem
 from .context import ReviewContext
 
 _MAX_ERROR = 500
 
 
 def merge_parts(results: Iterable[ItemResult]) -> tuple[ItemResult, ...]:
-    """Return one result for each item; the parts of an item follow each other."""
-    return tuple(_merge(list(parts)) for _, parts in groupby(results, key=lambda result: result.item.key))
+    """Return one result for each item, in the order of their first parts."""
+    parts: dict[str, list[ItemResult]] = {}
+    for result in results:
+        for part in _members(result):
+            parts.setdefault(part.item.key, []).append(part)
+    return tuple(map(_merge, parts.values()))
+
+
+def _members(result: ItemResult) -> list[ItemResult]:
+    """Return the result of a session for each item that it reviewed; usage and dropped findings count for the first."""
+    first, *others = result.item.members
+    if not others:
+        return [result]
+    rest = result.model_copy(update={"usage": Usage(), "dropped": 0})
+    return [
+        (result if item is first else rest).model_copy(
+            update={
+                "item": item,
+                "findings": tuple(finding for finding in result.findings if finding.path == item.path),
+            }
+        )
+        for item in (first, *others)
+    ]
 
 
 def _merge(parts: Sequence[ItemResult]) -> ItemResult:
@@ -129,7 +150,7 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
         results=results,
         skipped=head.skipped,
         usage=sum((result.usage for result in results), start=Usage()),
-        summary=_summary(results, view.reason, head.missing_tools),
+        summary=_summary(results, head.skipped, view.reason, head.missing_tools),
         revision=head.revision,
         branch=head.branch,
         scope=head.scope,
@@ -145,15 +166,21 @@ def _result(record: ItemRecord) -> ItemResult:
     return kept.model_copy(update={"state": record.state})
 
 
-def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, int]) -> str:
+def _summary(
+    results: Sequence[ItemResult], skipped: Sequence[SkippedItem], reason: str, missing: Mapping[str, int]
+) -> str:
     counted = Counter(result.state for result in results)
     parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
     text = f"{count_of(len(results), 'item')}: {', '.join(parts)}." if results else "Nothing to review."
     if dropped := sum(result.dropped for result in results):
         text += f" {count_of(dropped, 'finding')} dropped, because their quote, verification or confidence does not hold, or there were too many."
+    if unverified := sum(finding.unverified for result in results for finding in result.findings):
+        text += f" {count_of(unverified, 'finding')} unverified: no valid verdict of the verifier."
     if missing:
         listed = ", ".join(f"{agent} ({count_of(count, 'file')})" for agent, count in missing.items())
         text = f"{text} Not installed: {listed}."
+    if coverage := str(count_coverage(results, skipped)):
+        text = f"{text} {coverage}"
     return f"{text} Stopped: {reason}." if reason else text
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from pydantic import JsonValue
 
@@ -10,6 +11,7 @@ from ...models.modes import mode_of
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
+from ...models.sessions.limits import TurnLimits
 from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
 from ...models.sessions.stop_syntax import read_stop
 from ...models.sessions.submission import Submission
@@ -17,9 +19,8 @@ from ...models.text.ids import derived_id
 from ...models.turns.turn import REVIEW_PARAMETER
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
-from ..chunks.form import shown_lines
-from ..chunks.planner import ORCHESTRATOR, panel_of_part
-from ..reviewers.code import fenced_blocks
+from ..chunks.form import ShownFile, read_opening
+from ..chunks.planner import leads, panel_of_part
 from ..sources.archived_sessions import REVIEW_TAG
 from ..state.records import BatchHead, ItemRecord
 from ..values.answers import ReviewerAnswer, parse_reviewer_answer
@@ -30,14 +31,16 @@ from ..values.checks import (
     Verdict,
     cap_severity,
     check_quotes,
+    mark_unverified,
     parse_verdicts,
     unused_verdicts,
     verify_findings,
     with_ignores,
 )
 from ..values.findings import Finding, with_snippets
-from ..values.panels import Seat
-from ..values.runs import ItemResult, ItemState
+from ..values.panels import Panel, Seat
+from ..values.runs import ItemResult, ItemState, PartReaders
+from .needs import count_shares
 
 #: Stop reasons of sessions that end before their panel has finished.
 _EARLY_END_REASONS = frozenset({"token_budget", "cost_budget", "deadline", "no_answer", "exhausted"})
@@ -75,11 +78,18 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         stop=_stop(head, record),
         options=panel.options,
         policy=panel.policy,
-        limits=panel.limits,
+        limits=_turn_limits(head, record, panel),
         protocol=panel.protocol,
-        messages=[opening],
+        messages=[opening, *_guide(head, record)],
         parameters={REVIEW_PARAMETER: _parameter(head, record, opening)},
     )
+
+
+def _guide(head: BatchHead, record: ItemRecord) -> list[dict[str, str]]:
+    """Return the message that says what counts as a finding; empty if no model takes part."""
+    part = record.item.part
+    is_read_by_models = bool(head.readers) and (part is None or part.readers is not PartReaders.PROGRAMS)
+    return [{"role": "system", "content": head.guide}] if head.guide and is_read_by_models else []
 
 
 def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, JsonValue]:
@@ -111,7 +121,16 @@ def _instructions(seat: Seat) -> str | None:
     """Return the instructions of a seat; a verifier's contain the form of its answer."""
     if seat.role != VERIFIER:
         return seat.instructions
-    return " ".join(filter(None, [seat.instructions, VERDICT_FORM]))
+    return "\n\n".join(filter(None, [seat.instructions, VERDICT_FORM]))
+
+
+def _turn_limits(head: BatchHead, record: ItemRecord, panel: Panel) -> TurnLimits:
+    """Return the limits of a turn: with a cost limit, each turn of a model may cost an equal share of the item's."""
+    shares = count_shares(panel, head.readers, None)
+    if record.cost_micros is None or panel.limits.turn_usd is not None or not shares:
+        return panel.limits
+    share = max(record.cost_micros // shares, 1)
+    return panel.limits.model_copy(update={"turn_usd": share / 1e6})
 
 
 def _stop(head: BatchHead, record: ItemRecord) -> StopCondition | None:
@@ -143,25 +162,30 @@ def result_of(
     An item counts as failed if a reviewer could not answer, or a model answered in another form; it has the
     findings of the other reviewers.
     """
-    verifiers = {seat.name for seat in head.panel.seats if seat.role == VERIFIER}
+    seats = panel_of_part(head.panel.for_path(record.item.path), head.readers, record.item.part).seats
+    verifiers = {seat.name for seat in seats if seat.role == VERIFIER}
+    paths = tuple(dict.fromkeys(item.path for item in record.item.members))
     answer_of_turn = {
         (message.speaker, message.turn_number): parse_reviewer_answer(
-            message.content, path=record.item.path, agent=message.speaker
+            message.content, path=paths[0], paths=paths, agent=message.speaker
         )
         for message in messages
         if message.speaker and message.speaker not in verifiers
     }
     answers = [(who or "", answer) for (who, _), answer in answer_of_turn.items()]
-    opening = messages[0].content if messages else ""
+    files = read_opening(messages[0].content if messages else "", [item.path for item in record.item.members])
     verdicts = [
         verdict
         for message in messages
         if message.speaker in verifiers
-        for verdict in parse_verdicts(message.content, agent=message.speaker or "")
+        for verdict in parse_verdicts(message.content, agent=message.speaker or "", paths=paths)
     ]
-    checked = _check_findings(head, opening, answers, verdicts)
+    checked = _check_findings(head, files, answers, verdicts)
     findings, dropped = _select_findings(head, checked.findings)
-    error = _error(state, events) or _form_error(head, answers)
+    if verifiers:
+        findings = tuple(map(mark_unverified, findings))
+    is_complete = _has_all_answers(seats, verifiers | _leaders(head), answers)
+    error = _error(state, events, is_complete=is_complete) or _form_error(head, answers)
     return ItemResult(
         item=record.item,
         state=ItemState.FAILED if error else ItemState.DONE,
@@ -175,25 +199,34 @@ def result_of(
 
 
 def _check_findings(
-    head: BatchHead, opening: str, answers: Iterable[tuple[str, ReviewerAnswer]], verdicts: Sequence[Verdict]
+    head: BatchHead,
+    files: Mapping[str, ShownFile],
+    answers: Iterable[tuple[str, ReviewerAnswer]],
+    verdicts: Sequence[Verdict],
 ) -> CheckedFindings:
     """Return the findings that the verifier keeps, with their lines, each once per reviewer.
 
     Those of models must quote a line. A verdict names the line that the reviewer named; if no reviewer named it,
     the line of the quote.
     """
-    text = next((body for _, body in fenced_blocks(opening)), "")
     by_reviewer: dict[bool, dict[Finding, None]] = {True: {}, False: {}}
     for speaker, answer in answers:
         by_reviewer[speaker in head.readers].update(dict.fromkeys(answer.findings))
     others = unused_verdicts((*by_reviewer[True], *by_reviewer[False]), verdicts)
     of_models = verify_findings(by_reviewer[True], verdicts)
-    confirmed, dropped = verify_findings(by_reviewer[False], verdicts)
-    checked = check_quotes(of_models.findings, shown_lines(opening))
-    confirmed = with_snippets(confirmed, text) if text else confirmed
-    rest = verify_findings((*confirmed, *checked.findings), others)
-    dropped += of_models.dropped + checked.dropped + rest.dropped
-    return CheckedFindings(with_ignores(rest.findings, text), dropped)
+    of_programs = verify_findings(by_reviewer[False], verdicts)
+    placed: list[Finding] = []
+    dropped = of_models.dropped + of_programs.dropped
+    for path, file in files.items():
+        in_file = [finding for finding in of_programs.findings if finding.path == path]
+        checked = check_quotes(
+            [finding for finding in of_models.findings if finding.path == path], file.new, file.old
+        )
+        confirmed = with_snippets(in_file, file.text) if file.text else in_file
+        rest = verify_findings((*confirmed, *checked.findings), others)
+        dropped += checked.dropped + rest.dropped
+        placed += with_ignores(rest.findings, file.text)
+    return CheckedFindings(tuple(placed), dropped)
 
 
 def _select_findings(head: BatchHead, findings: Sequence[Finding]) -> CheckedFindings:
@@ -211,13 +244,23 @@ def _summary(answers: Sequence[ReviewerAnswer]) -> str:
     return next((answer.summary for answer in reversed(answers) if answer.summary), "")
 
 
-def _form_error(head: BatchHead, answers: Iterable[tuple[str, ReviewerAnswer]]) -> str:
-    """Return which models answered without a list of findings; empty: none. Leading models report none."""
+def _leaders(head: BatchHead) -> set[str]:
+    """Return the names of the seats that lead a session, or judge what the others say."""
     seats = head.panel.seats
     navigators = seats[1:] if mode_of(head.panel.mode).has_navigator else ()
-    leading = {
-        leader.name for leader in (*navigators, *(seat for seat in seats if seat.role == ORCHESTRATOR))
-    }
+    return {seat.name for seat in (*navigators, *filter(leads, seats))}
+
+
+def _has_all_answers(
+    seats: Sequence[Seat], others: Set[str], answers: Iterable[tuple[str, ReviewerAnswer]]
+) -> bool:
+    """Return whether each reviewer has answered; `others`: seats that are none."""
+    return {seat.name for seat in seats} - others <= {speaker for speaker, _ in answers}
+
+
+def _form_error(head: BatchHead, answers: Iterable[tuple[str, ReviewerAnswer]]) -> str:
+    """Return which models answered without a list of findings; empty: none. Leading models report none."""
+    leading = _leaders(head)
     has_list: dict[str, bool] = {}
     for speaker, answer in answers:
         if speaker in head.readers and speaker not in leading:
@@ -227,8 +270,12 @@ def _form_error(head: BatchHead, answers: Iterable[tuple[str, ReviewerAnswer]]) 
     )
 
 
-def _error(state: SessionState, events: Iterable[MapEvent]) -> str:
-    if state.status is not CollabStatus.COMPLETED:
+def _error(state: SessionState, events: Iterable[MapEvent], *, is_complete: bool) -> str:
+    """Return why the review of an item failed; empty: it did not.
+
+    A session that ends early has not failed if it `is_complete`: each reviewer has answered, and was paid.
+    """
+    if state.status is not CollabStatus.COMPLETED and not is_complete:
         return " ".join(filter(None, [state.reason, state.detail])) or str(state.status)
     ends = [GrantEnd.from_event(event) for event in events if event.event_type is MAPEventType.TURN_COMPLETED]
     silent = [
@@ -236,4 +283,15 @@ def _error(state: SessionState, events: Iterable[MapEvent]) -> str:
     ]
     if silent:
         return "; ".join(f"{end.participant}: {end.error or end.outcome}" for end in silent)
-    return f"ended early: {state.detail or state.reason}" if state.reason in _EARLY_END_REASONS else ""
+    is_early = state.reason in _EARLY_END_REASONS and not is_complete
+    return f"ended early: {state.detail or state.reason}" if is_early else ""
+
+
+#: Errors of requests to models, as `agents.llm.errors` writes them.
+_PROVIDER_ERROR = re.compile(r"\w+: (?:HTTP \d{3} from|request to) model '[^']*'")
+
+
+def provider_error(error: str) -> str:
+    """Return the kind, status and model of a provider's error in the error of an item; empty: there is none."""
+    match = _PROVIDER_ERROR.search(error)
+    return match[0] if match else ""

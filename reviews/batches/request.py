@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +11,15 @@ from pydantic import JsonValue
 
 from ...models.sessions.known_agents import ReaderModel
 from ...models.text.ids import new_id
-from ...models.turns.message_lists import estimate_tokens
 from ..archive.access import known_results
 from ..chunks.planner import ItemPlan, PlannedSession, SessionPlanner
 from ..chunks.project import Project
 from ..panels import missing_tools, panel_sha
-from ..state.records import Needs
+from ..values.changes import ChangeDescription
 from ..values.panels import Panel, PanelTool, readers_of
-from ..values.runs import PartReaders, ReadItem, SkippedItem
+from ..values.runs import Item, ReadItem, SkippedItem
 from ..values.tool_settings import ToolSettings
+from .needs import is_read_by_models, refuse_unpriced, session_needs
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
@@ -61,6 +61,8 @@ class ReviewRequest:
     programs: Mapping[str, str] = field(default_factory=dict)
     #: Folder of the items, from which models are shown rules and callers; None: there is none.
     folder: Path | None = None
+    #: What is said of the change that is reviewed; None: whole items are reviewed.
+    change: ChangeDescription | None = None
 
 
 def without_missing_tools(order: ReviewRequest) -> tuple[ReviewRequest, tuple[PanelTool, ...]]:
@@ -72,43 +74,7 @@ def without_missing_tools(order: ReviewRequest) -> tuple[ReviewRequest, tuple[Pa
 
 def planner_of(order: ReviewRequest, readers: Mapping[str, ReaderModel], project: Project) -> SessionPlanner:
     """Return the planner of a batch's sessions."""
-    return SessionPlanner(order.panel, readers, project.sections, order.settings)
-
-
-#: Tokens of a system prompt, and of an answer whose length is not limited.
-_PROMPT_TOKENS, _ANSWER_TOKENS = 300, 800
-
-
-def is_read_by_models(session: PlannedSession, readers: Mapping[str, ReaderModel]) -> bool:
-    """Return whether models take part in a session."""
-    part = session.item.part
-    return bool(readers) and (part is None or part.readers is not PartReaders.PROGRAMS)
-
-
-def session_needs(
-    session: PlannedSession, panel: Panel, readers: Mapping[str, ReaderModel]
-) -> tuple[int, int | None]:
-    """Return the tokens and the cost in millionths of a US dollar; None: a price is not in the registry."""
-    if not is_read_by_models(session, readers):
-        return 0, 0
-    asked = estimate_tokens(session.opening) + _PROMPT_TOKENS
-    tokens, cost = 0, 0.0
-    is_priced = True
-    for seat, model in readers.items():
-        answer = (
-            next((panel_seat.max_tokens for panel_seat in panel.seats if panel_seat.name == seat), None)
-            or _ANSWER_TOKENS
-        )
-        tokens += asked + answer
-        is_priced &= not (model.input_usd_per_million is None and model.output_usd_per_million is None)
-        cost += asked * (model.input_usd_per_million or 0.0) + answer * (model.output_usd_per_million or 0.0)
-    return tokens, round(cost) if is_priced else None
-
-
-def limited_needs(session: PlannedSession, panel: Panel, readers: Mapping[str, ReaderModel]) -> Needs:
-    """Return what is set aside for a session: 1 of what is not known."""
-    tokens, cost = session_needs(session, panel, readers)
-    return Needs(max(tokens, 1), max(cost or 1, 1))
+    return SessionPlanner(order.panel, readers, project, order.settings, order.change)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +94,7 @@ class ItemEstimate:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEstimate:
-    """What a review needs; one request for each model and chunk is assumed."""
+    """What a review needs: the expected requests of each model and chunk."""
 
     panel: Panel
     items: tuple[ItemEstimate, ...]
@@ -157,13 +123,14 @@ def estimate_review(
     """Return what a review needs, with `order.models` as models. Raises InvalidInput, ArchiveUnavailable."""
     order, _ = without_missing_tools(order)
     readers = readers_of(order.panel, order.models, known_agents=known_agents)
+    refuse_unpriced(order.panel, readers)
     project = Project(order.panel, order.folder)
     planner = planner_of(order, readers, project)
     skipped, plans = list(order.settings.notes), list[ItemPlan]()
     for entry in order.source:
-        if isinstance(entry, ReadItem) and order.panel.reviews(entry.item.path) and entry.text.strip():
+        if isinstance(entry, ReadItem) and order.panel.reviews(entry.item.path) and is_reviewable(entry):
             plan = planner.plan(entry)
-            plans.append(plan)
+            plans += [plan] if plan.sessions or plan.changed else []
             skipped += plan.skipped
         elif isinstance(entry, SkippedItem):
             skipped.append(entry)
@@ -171,24 +138,39 @@ def estimate_review(
     cached: Container[str] = ()
     if plans and not order.everything:
         cached = known_results(archive, sha, [plan.item for plan in plans], files=project.readable_files)
+    wanted = [plan for plan in plans if plan.item.key not in cached]
+    changed = [file for plan in wanted for file in plan.changed]
+    together = planner.together(changed, [plan.item for plan in plans], skipped)
+    sessions = {plan.item.key: list(plan.sessions) for plan in wanted}
+    for session in together:  # counted for the first of its files
+        sessions[session.item.members[0].key].append(session)
     return ReviewEstimate(
         order.panel,
-        tuple(_estimate(plan, order.panel, readers, is_unchanged=plan.item.key in cached) for plan in plans),
+        tuple(_estimate(plan.item, sessions.get(plan.item.key), order.panel, readers) for plan in plans),
         tuple(skipped),
     )
 
 
+def is_reviewable(read: ReadItem) -> bool:
+    """Return whether there is something to review: text, or removed lines."""
+    return bool(read.text.strip() or read.hunks)
+
+
 def _estimate(
-    plan: ItemPlan, panel: Panel, readers: Mapping[str, ReaderModel], *, is_unchanged: bool
+    item: Item,
+    sessions: Sequence[PlannedSession] | None,
+    panel: Panel,
+    readers: Mapping[str, ReaderModel],
 ) -> ItemEstimate:
-    if is_unchanged:
-        return ItemEstimate(plan.item.path, 0, 0, 0, 0, is_unchanged=True)
-    needs = [session_needs(session, panel, readers) for session in plan.sessions]
+    """Return what an item needs. `sessions`: None if its result is known."""
+    if sessions is None:
+        return ItemEstimate(item.path, 0, 0, 0, 0, is_unchanged=True)
+    needs = [session_needs(session, panel, readers) for session in sessions]
     costs = [cost for _, cost in needs]
     return ItemEstimate(
-        plan.item.path,
-        chunks=sum(is_read_by_models(session, readers) for session in plan.sessions),
-        sessions=len(plan.sessions),
+        item.path,
+        chunks=sum(is_read_by_models(session, readers) for session in sessions),
+        sessions=len(sessions),
         tokens=sum(tokens for tokens, _ in needs),
         cost_micros=None if None in costs else sum(cost or 0 for cost in costs),
     )

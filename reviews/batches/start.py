@@ -9,25 +9,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from ...models.errors import ReviewNotFound
 from ..archive.access import known_results
-from ..chunks.planner import ItemPlan, SessionPlanner
+from ..chunks.planner import ChangedFile, ItemPlan, PlannedSession, SessionPlanner
 from ..chunks.project import Project
 from ..panels import panel_sha
 from ..state.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
-from ..values.panels import PanelTool, readers_of
-from ..values.runs import ItemResult, ReadItem, SkippedItem
-from .batch import advance_batch
+from ..values.coverage import EMPTY, NOT_MEANT, ONLY_MEANT
+from ..values.panels import PanelTool, matches_name, readers_of
+from ..values.runs import Item, ItemResult, ReadItem, RunState, SkippedItem, SkippedList
+from .batch import advance_batch, stop_batch
 from .context import ReviewContext
-from .request import ReviewRequest, limited_needs, planner_of, without_missing_tools
+from .needs import refuse_unpriced, reserved_needs
+from .request import ReviewRequest, is_reviewable, planner_of, without_missing_tools
 
-if TYPE_CHECKING:
-    pass
-
-
-#: Maximum number of skipped items in the list.
+_TOO_MANY = f"over the limit of {MAX_ITEMS} sessions"
+#: Maximum number of skipped items that are listed one by one.
 _MAX_SKIPPED_LISTED = 1_000
 
 
@@ -45,10 +43,13 @@ class ItemUploader:
     #: Number of sessions and unchanged items.
     total: int = 0
     unchanged: int = 0
-    skipped: list[SkippedItem] = field(default_factory=list)
+    skipped: SkippedList
     #: Number of items by tool that would have reviewed them, but is not installed.
     missed_tools: Counter[str] = field(default_factory=Counter)
     _bytes: int = 0
+    #: All files of a change, and those that models must review.
+    _items: list[Item] = field(default_factory=list)
+    _changed: list[ChangedFile] = field(default_factory=list)
 
     def add_chunk(self, chunk: Iterable[ReadItem | SkippedItem]) -> None:
         """Upload the next chunk."""
@@ -62,52 +63,66 @@ class ItemUploader:
         for plan in plans:
             for skipped in plan.skipped:
                 self._skip(skipped)
+            if not plan.sessions and not plan.changed:
+                continue
+            self._items.append(plan.item)
             if self.total + len(plan.sessions) > MAX_ITEMS:
-                self._skip(SkippedItem(path=plan.item.path, reason=f"over the limit of {MAX_ITEMS} sessions"))
+                self._skip(SkippedItem(path=plan.item.path, reason=_TOO_MANY))
             elif (result := cached.get(plan.item.key)) is not None:
                 self.total, self.unchanged = self.total + 1, self.unchanged + 1
                 self.context.store.add_known(
                     self.head.batch_id, self.total, plan.item, result.model_dump_json()
                 )
-            else:
-                self._add(plan)
+            elif self._add(plan.sessions, plan.item.path):
+                self._changed += plan.changed
 
-    def _add(self, plan: ItemPlan) -> None:
-        """Add the sessions of an item: all, or none if they would exceed the limit."""
-        size = sum(len(session.opening.encode()) for session in plan.sessions)
-        if self._bytes + size > MAX_TEXT_BYTES:
-            reason = f"over the limit of {MAX_TEXT_BYTES} bytes in total"
-            self._skip(SkippedItem(path=plan.item.path, reason=reason))
+    def add_together(self) -> None:
+        """Upload the sessions in which models review several files of a change; the source has ended."""
+        if not self._changed:
             return
+        for session in self.planner.together(self._changed, self._items, self.skipped.items):
+            if self.total == MAX_ITEMS:
+                self._skip(SkippedItem(path=session.item.path, reason=_TOO_MANY))
+            else:
+                self._add([session], session.item.path)
+
+    def _add(self, sessions: Sequence[PlannedSession], path: str) -> bool:
+        """Add sessions: all, or none if they would exceed the limit; return whether they were added."""
+        size = sum(len(session.opening.encode()) for session in sessions)
+        if self._bytes + size > MAX_TEXT_BYTES:
+            return self._skip(
+                SkippedItem(path=path, reason=f"over the limit of {MAX_TEXT_BYTES} bytes in total")
+            )
         self._bytes += size
-        for session in plan.sessions:
+        for session in sessions:
             self.total += 1
-            needs = limited_needs(session, self.head.panel.for_path(session.item.path), self.head.readers)
+            needs = reserved_needs(session, self.head.panel.for_path(session.item.path), self.head.readers)
             self.context.store.add(self.head.batch_id, self.total, session.item, session.opening, needs=needs)
+        return True
 
     def _is_wanted(self, read: ReadItem) -> bool:
         missed = [tool.agent for tool in self.absent if tool.reviews(read.item.path)]
         if not self.head.panel.reviews(read.item.path):
             self.missed_tools.update(missed)
-            return self._skip(SkippedItem(path=read.item.path, reason=self._reason(missed)))
+            return self._skip(SkippedItem(path=read.item.path, reason=self._reason(read.item.path, missed)))
         if read.text.strip():
             self.missed_tools.update(missed)
-        return bool(read.text.strip()) or self._skip(SkippedItem(path=read.item.path, reason="empty"))
+        return is_reviewable(read) or self._skip(SkippedItem(path=read.item.path, reason=EMPTY))
 
-    def _reason(self, missed: Sequence[str]) -> str:
+    def _reason(self, path: str, missed: Sequence[str]) -> str:
         """Return why the panel does not review an item."""
         panel = self.head.panel
         if missed:
             return f"not installed: {', '.join(missed)}"
-        names = panel.files or dict.fromkeys(name for tool in panel.tools for name in tool.files)
-        if panel.has_model or not names:
-            return f"the panel does not review {', '.join(panel.exclude)}"
-        return f"the panel reviews {', '.join(names)} only"
+        if matches_name(path, panel.exclude):
+            return f"{NOT_MEANT} files of this name"
+        if panel.files:
+            return f"{ONLY_MEANT} {', '.join(panel.files)} only"
+        return "no program of the panel reads it"
 
     def _skip(self, skipped: SkippedItem) -> bool:
         """Record a skipped item; return False, because there is nothing to review."""
-        if len(self.skipped) < _MAX_SKIPPED_LISTED:
-            self.skipped.append(skipped)
+        self.skipped.add(skipped)
         return False
 
     def _known(self, plans: Iterable[ItemPlan]) -> dict[str, ItemResult]:
@@ -144,6 +159,7 @@ def start_batch(
     readers = readers_of(
         order.panel, {**order.models, **workers.reader_models()}, known_agents=workers.known_agents()
     )
+    refuse_unpriced(order.panel, readers)
     programs = {**order.programs, **workers.program_identities()}
     head = BatchHead(
         batch_id=order.batch_id,
@@ -162,27 +178,30 @@ def start_batch(
         repository_folder=order.repository_folder,
         then=dict(order.then),
     )
-    context.store.open(head)
     project = Project(order.panel, order.folder)
+    planner = planner_of(order, readers, project)
+    head = head.model_copy(update={"guide": planner.guide})
+    context.store.open(head)
     if readers and project.readable_files:
         context.files.add(head.batch_id, project.readable_files, ttl_s=context.store.retention_s)
     uploader = ItemUploader(
         context=context,
         head=head,
-        planner=planner_of(order, readers, project),
+        planner=planner,
         project=project,
         absent=absent,
         everything=order.everything,
-        skipped=[*order.settings.notes],
+        skipped=SkippedList(_MAX_SKIPPED_LISTED, order.settings.notes),
     )
     source = iter(order.source)
     while chunk := list(islice(source, _CHUNK)):
         uploader.add_chunk(chunk)
         on_read(uploader.total)
+    uploader.add_together()
     # Add it to the index first: a crash after this line leaves only an index entry without a batch.
     context.index.add_batch(head.batch_id, context.store.now_ms())
     head = head.model_copy(
-        update={"skipped": tuple(uploader.skipped), "missing_tools": dict(uploader.missed_tools)}
+        update={"skipped": uploader.skipped.items, "missing_tools": dict(uploader.missed_tools)}
     )
     context.store.start(head, total=uploader.total, unchanged=uploader.unchanged)
     advance_batch(context, head.batch_id)
@@ -194,3 +213,16 @@ def _is_there(context: ReviewContext, batch_id: str) -> bool:
         return context.store.view(batch_id).state != "opening"
     except ReviewNotFound:
         return False
+
+
+def record_failed_batch(context: ReviewContext, head: BatchHead, reason: str) -> None:
+    """Record a batch that could not start, so that its report is archived and delivered. A repeated call does nothing.
+
+    Raises:
+        RedisUnavailable, ArchiveUnavailable: The call may be repeated.
+    """
+    if not _is_there(context, head.batch_id):
+        context.store.open(head)
+        context.index.add_batch(head.batch_id, context.store.now_ms())
+        context.store.start(head, total=0, unchanged=0)
+    stop_batch(context, head.batch_id, RunState.FAILED, reason)

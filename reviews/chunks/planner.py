@@ -1,34 +1,65 @@
 """The sessions that review an item together. Pure.
 
-A panel without models, or an item that fits in the window of its models, needs one session. Otherwise the
+A panel without models, or a file that fits in the window of its models, needs one session. Otherwise the
 programs of the panel review the whole item in one session, and its models review each chunk in a session.
+
+Of a change, models are shown the changed lines only: several files are reviewed in one session, so that the guide is
+sent once for them.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ...models.modes import mode_of
 from ...models.sessions.known_agents import ReaderModel
 from ...models.text.numbered_lines import format_ranges, line_ranges, split_lines
+from ...models.text.paths import MAX_PATH
+from ...models.turns.message_lists import estimate_tokens
+from ..values.changes import ChangeDescription, Hunk
 from ..values.panels import Panel, Seat, smallest_window
-from ..values.runs import Item, ItemPart, PartReaders, ReadItem, SkippedItem
+from ..values.runs import Item, ItemKind, ItemPart, PartReaders, ReadItem, SkippedItem
 from ..values.tool_settings import ToolSettings
-from .form import MAX_SCOPE_RANGES, Section, numbered_opening, plain_opening
+from .change_lines import change_lines, split_change
+from .form import (
+    MAX_OVERVIEW_BYTES,
+    MAX_SCOPE_RANGES,
+    Section,
+    change_of_file,
+    change_opening,
+    change_overview,
+    numbered_opening,
+    plain_opening,
+)
+from .guide import SHORT_GUIDE, change_guide, document_guide, file_guide
 from .outline import Outline, outline_of
+from .project import Project
 from .splitter import Chunk, Split, split_item
 
-#: Share of a model's window for the opening message; the rest is for the messages of the session.
+#: Share of a model's window for guide and opening message; the rest is for the messages of the session.
 _OPENING_SHARE = 0.75
-#: Share of the opening message for the context beside the text.
-_SECTIONS_SHARE = 0.25
+#: Shares of that for the guide, and for the context beside the text of an item.
+_GUIDE_SHARE, _SECTIONS_SHARE = 0.3, 0.1
+#: Maximum bytes of the map of the project: the same for all items of a batch, so that providers have it in their cache.
+#: A change is a few requests, and its map is small.
+MAX_MAP_BYTES, MAX_CHANGE_MAP_BYTES = 32_768, 2_048
+#: Maximum bytes of the rules of the project in the guide for a change.
+_MAX_CHANGE_RULES_BYTES = 4_096
+#: Bytes of the files of a change that are reviewed in one session.
+MAX_TOGETHER_BYTES = 32_768
+#: Maximum bytes of the context beside one file of a change, by the bytes of its lines.
+_CHANGE_CONTEXT_SHARE = 0.5
 _BYTES_PER_TOKEN = 4
 #: Minimum bytes of a chunk. In a smaller window the item is not split; its session fails with the reason.
 _MIN_CHUNK_BYTES = 512
+#: Agents of panels that review documents.
+DOCUMENT_AGENTS = frozenset({"clarity", "consistency", "facts"})
 #: The agent that sums up the findings of a panel.
 _JUDGE = "judge"
+_DELETED = "deleted: the programs of the panel read present files only"
 ORCHESTRATOR = "orchestrator"
 
 
@@ -38,75 +69,248 @@ class PlannedSession:
 
     item: Item
     opening: str
+    #: Tokens of the guide that models are shown before it.
+    guide_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file of a change, or a part of one, for a session with others."""
+
+    item: Item
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ItemPlan:
-    """The sessions of an item, and lines that no model can be shown."""
+    """The sessions of an item, its parts for sessions with other items, and lines that no model can be shown."""
 
     item: Item
     sessions: tuple[PlannedSession, ...]
+    changed: tuple[ChangedFile, ...] = ()
     skipped: tuple[SkippedItem, ...] = ()
 
 
-#: Function that returns context of an item, the most important first.
-FindSections = Callable[[ReadItem, Outline], Sequence[Section]]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionPlanner:
     """Planner of the sessions of a batch."""
 
     panel: Panel
     #: Models in the seats of the panel, by name of the seat.
     readers: Mapping[str, ReaderModel]
-    find_sections: FindSections = lambda _read, _outline: ()
+    #: Folder and rules of the items; None: there is no folder.
+    project: Project | None = None
     #: Settings of the reviewed project for its programs.
     settings: ToolSettings = ToolSettings()  # noqa: RUF009 - frozen
+    #: What is said of the change that is reviewed; None: whole files are reviewed.
+    change: ChangeDescription | None = None
+
+    @cached_property
+    def guide(self) -> str:
+        """What models are shown before the text of every item; empty without models."""
+        if not self.readers:
+            return ""
+        room = self._guide_room - len(self._rules.encode())
+        most = MAX_MAP_BYTES if self.change is None else MAX_CHANGE_MAP_BYTES
+        shown = self._project.map(min(max(room, 0), most)) if not self._is_of_documents else ""
+        title = "Files of the project, with their functions and classes:"
+        return "\n\n".join(filter(None, (self._rules, f"{title}\n{shown}" if shown else "")))
+
+    @cached_property
+    def _project(self) -> Project:
+        return self.project or Project(self.panel)
+
+    @cached_property
+    def _rules(self) -> str:
+        """The guide without the map: what counts as a finding, and the rules of the project."""
+        programs = [seat.agent or "" for seat in self.panel.seats if seat.name not in self.readers]
+        programs = [
+            *(tool.agent for tool in self.panel.tools),
+            *(name for name in programs if name != _JUDGE),
+        ]
+        if self._is_of_documents:
+            guide = document_guide(self.panel.read_files)
+        elif self.change is None:
+            guide = file_guide(programs, self.panel.read_files)
+        else:
+            guide = change_guide(programs, self.panel.read_files)
+        if len(guide.encode()) > self._guide_room:
+            guide = SHORT_GUIDE
+        room = max(self._guide_room - len(guide.encode()), 0)
+        if self.change is not None:
+            room = min(room, _MAX_CHANGE_RULES_BYTES)
+        rules = self._project.rules.encode()[:room].decode(errors="ignore")
+        return "\n\n".join(filter(None, (guide, rules)))
+
+    @cached_property
+    def _is_of_documents(self) -> bool:
+        return not DOCUMENT_AGENTS.isdisjoint(self.panel.agents)
+
+    @cached_property
+    def _room(self) -> int:
+        """Bytes for guide and opening message."""
+        return int(smallest_window(self.readers) * _OPENING_SHARE) * _BYTES_PER_TOKEN
+
+    @cached_property
+    def _guide_room(self) -> int:
+        return max(int(self._room * _GUIDE_SHARE), len(SHORT_GUIDE.encode()))
+
+    def _session(self, item: Item, opening: str) -> PlannedSession:
+        return PlannedSession(item, opening, estimate_tokens(self.guide))
 
     def plan(self, read: ReadItem) -> ItemPlan:
         """Return the sessions of an item."""
         read = read.with_settings_sha(self.settings.sha_for_path(read.item.path, read.text))
         item, text = read.item, read.text
         if not self.readers:
+            if item.kind is ItemKind.DELETED or not text.strip():
+                reason = _DELETED if item.kind is ItemKind.DELETED else "empty"
+                return ItemPlan(item, (), skipped=(SkippedItem(path=item.path, reason=reason),))
             return ItemPlan(item, (PlannedSession(item, plain_opening(item, text)),))
+        if item.is_change:
+            return self._plan_change(read)
         outline, lines = outline_of(item.path, text), split_lines(text)
-        room = int(smallest_window(self.readers) * _OPENING_SHARE) * _BYTES_PER_TOKEN
-        sections = _fit_sections(self.find_sections(read, outline), int(room * _SECTIONS_SHARE))
-        left = room - len(numbered_opening(_widest(item, lines), Chunk(()), sections=sections).encode())
-        split = split_item(
-            lines,
-            outline,
-            changed=item.changed,
-            max_bytes=left if left >= _MIN_CHUNK_BYTES else len(text) * 16 + room,
-        )
+        sections_room = int(self._room * _SECTIONS_SHARE)
+        sections = self._sections(read, text, sections_room)
+        # What is set aside does not depend on what is shown there, so that a chunk changes only with its text.
+        left = self._room - self._guide_room - sections_room
+        left -= len(numbered_opening(_widest(item, lines), Chunk(())).encode())
+        most = left if left >= _MIN_CHUNK_BYTES else len(text) * 16 + self._room
+        split = split_item(lines, outline, max_bytes=most)
         planned = self._sessions(read, split, sections, lines)
-        shown = hashlib.sha256("\0".join(session.opening for session in planned).encode()).hexdigest()
-        item = item.model_copy(update={"shown": shown})
-        sessions = tuple(
-            PlannedSession(session.item.model_copy(update={"shown": shown}), session.opening)
-            for session in planned
+        shown = self._digest(session.opening for session in planned)
+        sessions = tuple(replace(each, item=_with_shown(each.item, shown)) for each in planned)
+        return ItemPlan(_with_shown(item, shown), sessions, skipped=_skipped(item, split.skipped))
+
+    def _digest(self, texts: Iterable[str]) -> str:
+        """Return the hash of what an item's findings depend on: its texts and the rules, not the map or callers."""
+        return hashlib.sha256("\0".join([self._rules, *texts]).encode()).hexdigest()
+
+    def _sections(self, read: ReadItem, shown: str, room: int) -> list[Section]:
+        """Return the rules for the path of an item, and the signatures of what it uses of other files."""
+        rules = "\n".join(rule.text for rule in self.panel.rules if rule.applies_to(read.item.path))
+        signatures = self._project.signatures(read, shown)
+        sections = (Section("Rules for this file:", rules), Section("Used from other files:", signatures))
+        return _fit_sections(sections, room)
+
+    def _plan_change(self, read: ReadItem) -> ItemPlan:
+        """Return the plan of a changed, new, renamed or deleted file."""
+        item, lines = read.item, split_lines(read.text)
+        is_deleted = item.kind is ItemKind.DELETED
+        outline = Outline() if is_deleted else outline_of(item.path, read.text)
+        hunks = read.hunks if read.hunks is not None else (Hunk(1, 0, (), 1, len(lines)),)
+        changed = change_lines([] if is_deleted else lines, outline, hunks)
+        shown = changed.render()
+        room = min(
+            int(self._room * _SECTIONS_SHARE), int(len(shown) * _CHANGE_CONTEXT_SHARE) + _MIN_CHUNK_BYTES
         )
-        return ItemPlan(item, sessions, _skipped(item, split))
+        sections = self._sections(read, shown, room // 2)
+        callers = self._project.callers(read, outline)
+        with_callers = _fit_sections((Section("Callers of what changed:", callers),), room // 2)
+        most = self._together_room
+        parts, skipped = split_change(changed, most) if most else ([changed], [])
+        with_programs = (
+            not is_deleted
+            and bool(read.text.strip())
+            and bool(program_seats(self.panel.for_path(item.path), self.readers))
+        )
+        item = _with_shown(item, self._digest([shown, *(section.text for section in sections)]))
+        count = max(len(parts), 1) + with_programs
+        sessions: list[PlannedSession] = []
+        if with_programs:
+            whole = _with_part(item, ItemPart(number=1, count=count, readers=PartReaders.PROGRAMS))
+            sessions.append(PlannedSession(whole, plain_opening(whole, read.text)))
+        files: list[ChangedFile] = []
+        for number, part in enumerate(parts or [changed], start=1 + with_programs):
+            lines_of_part = part.reviewed if len(parts) > 1 else ()
+            piece = _with_part(
+                item, ItemPart(number=number, count=count, readers=PartReaders.MODELS, lines=lines_of_part)
+            )
+            text = change_of_file(piece, part.render(), sections=[*sections, *with_callers])
+            files.append(ChangedFile(piece, text))
+        return ItemPlan(item, tuple(sessions), tuple(files), _skipped(item, skipped))
+
+    @cached_property
+    def _together_room(self) -> int:
+        """Bytes of the files of one session of a change; 0: the window is too small to split anything."""
+        left = self._room - self._guide_room - int(self._room * _SECTIONS_SHARE) - MAX_OVERVIEW_BYTES
+        return min(left, MAX_TOGETHER_BYTES) if left >= _MIN_CHUNK_BYTES else 0
+
+    def together(
+        self, files: Iterable[ChangedFile], items: Sequence[Item], skipped: Sequence[SkippedItem]
+    ) -> list[PlannedSession]:
+        """Return the sessions in which models review files of a change.
+
+        Args:
+            files: The files to review.
+            items: All files of the change.
+            skipped: What is not reviewed.
+        """
+        overview = change_overview(self.change or ChangeDescription(), items, skipped)
+        overview = overview.encode()[:MAX_OVERVIEW_BYTES].decode(errors="ignore")
+        # In a pair, and in a panel that a model leads, the programs take part: they read one text.
+        most = self._together_room if self._programs_have_sessions else 0
+        groups: list[list[ChangedFile]] = []
+        size = 0
+        for file in files:
+            cost = len(file.text.encode())
+            if not groups or size + cost > most:
+                groups.append([])
+                size = 0
+            groups[-1].append(file)
+            size += cost
+        return [self._together(group, overview) for group in groups]
+
+    @cached_property
+    def _programs_have_sessions(self) -> bool:
+        led_by_model = any(
+            seat.role == ORCHESTRATOR and seat.name in self.readers for seat in self.panel.seats
+        )
+        return not (mode_of(self.panel.mode).has_navigator or led_by_model)
+
+    def _together(self, files: Sequence[ChangedFile], overview: str) -> PlannedSession:
+        opening = change_opening(overview, [file.text for file in files])
+        first = files[0].item
+        if len(files) == 1:
+            return self._session(first, opening)
+        more = f" and {len(files) - 1} more"
+        item = Item(
+            key=first.key,
+            kind=ItemKind.CHANGE,
+            path=first.path[: MAX_PATH - len(more)] + more,
+            sha256=hashlib.sha256(opening.encode()).hexdigest(),
+            size=len(opening.encode()),
+            part=ItemPart(number=1, count=1, readers=PartReaders.MODELS),
+            together=tuple(file.item for file in files),
+        )
+        return self._session(item, opening)
 
     def _sessions(
         self, read: ReadItem, split: Split, sections: Sequence[Section], lines: Sequence[str]
     ) -> list[PlannedSession]:
         item, chunks = read.item, split.chunks
         if len(chunks) == 1 and len(chunks[0].lines) == len(lines):
-            return [PlannedSession(item, numbered_opening(item, chunks[0], sections=sections))]
+            return [self._session(item, numbered_opening(item, chunks[0], sections=sections))]
         planned: list[PlannedSession] = []
         with_programs = bool(program_seats(self.panel.for_path(item.path), self.readers))
         count = len(chunks) + with_programs
         if with_programs:
             part = ItemPart(number=1, count=count, readers=PartReaders.PROGRAMS)
-            whole = item.model_copy(update={"part": part})
+            whole = _with_part(item, part)
             planned.append(PlannedSession(whole, plain_opening(whole, read.text)))
         for number, chunk in enumerate(chunks, start=len(planned) + 1):
             part = ItemPart(number=number, count=count, readers=PartReaders.MODELS, lines=chunk.reviewed)
-            piece = item.model_copy(update={"part": part})
-            planned.append(PlannedSession(piece, numbered_opening(piece, chunk, sections=sections)))
+            piece = _with_part(item, part)
+            planned.append(self._session(piece, numbered_opening(piece, chunk, sections=sections)))
         return planned
+
+
+def _with_part(item: Item, part: ItemPart) -> Item:
+    return item.model_copy(update={"part": part})
+
+
+def _with_shown(item: Item, shown: str) -> Item:
+    return item.model_copy(update={"shown": shown})
 
 
 def panel_of_part(panel: Panel, readers: Mapping[str, ReaderModel], part: ItemPart | None) -> Panel:
@@ -115,7 +319,7 @@ def panel_of_part(panel: Panel, readers: Mapping[str, ReaderModel], part: ItemPa
         return panel
     if part.readers is PartReaders.PROGRAMS:
         return panel.model_copy(update={"seats": program_seats(panel, readers)})
-    left_out = {seat.name for seat in program_seats(panel, readers) if not _leads(seat)}
+    left_out = {seat.name for seat in program_seats(panel, readers) if not leads(seat)}
     return panel.model_copy(
         update={"seats": tuple(seat for seat in panel.seats if seat.name not in left_out)}
     )
@@ -128,12 +332,13 @@ def program_seats(panel: Panel, readers: Mapping[str, ReaderModel]) -> tuple[Sea
     """
     programs = tuple(seat for seat in panel.seats if seat.name not in readers)
     led_by_model = any(seat.role == ORCHESTRATOR and seat.name in readers for seat in panel.seats)
-    if mode_of(panel.mode).has_navigator or led_by_model or all(map(_leads, programs)):
+    if mode_of(panel.mode).has_navigator or led_by_model or all(map(leads, programs)):
         return ()
     return programs
 
 
-def _leads(seat: Seat) -> bool:
+def leads(seat: Seat) -> bool:
+    """Return whether a seat leads a session, or judges what the others say."""
     return seat.agent == _JUDGE or seat.role == ORCHESTRATOR
 
 
@@ -142,7 +347,7 @@ def _widest(item: Item, lines: Sequence[str]) -> Item:
     many = 10**6 + len(lines)
     scope = ((many, many + 1),) * MAX_SCOPE_RANGES
     part = ItemPart(number=many, count=many, readers=PartReaders.MODELS, lines=scope)
-    return item.model_copy(update={"part": part})
+    return _with_part(item, part)
 
 
 def _fit_sections(sections: Sequence[Section], room: int) -> list[Section]:
@@ -156,9 +361,9 @@ def _fit_sections(sections: Sequence[Section], room: int) -> list[Section]:
     return kept
 
 
-def _skipped(item: Item, split: Split) -> tuple[SkippedItem, ...]:
+def _skipped(item: Item, numbers: Iterable[int]) -> tuple[SkippedItem, ...]:
     reason = "the line is longer than the window of the model"
     return tuple(
         SkippedItem(path=f"{item.path}:{format_ranges([line_range])}", reason=reason)
-        for line_range in line_ranges(split.skipped)
+        for line_range in line_ranges(numbers)
     )

@@ -1,4 +1,4 @@
-"""Context of an item from its project: rules, callers of changed functions, and a map of the files near it.
+"""Context from the project of the reviewed files: rules, map, callers of what changed, signatures of what is used.
 
 Everything is read below the root, within limits. It is shown to models as text, and nothing in it decides
 what is executed.
@@ -7,81 +7,38 @@ what is executed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from ...models.errors import GitFailed
-from ...models.text.numbered_lines import format_line, split_lines
+from ...models.text.numbered_lines import split_lines
 from ..sources.files import SKIPPED_FOLDERS
 from ..sources.repository import Repository
 from ..sources.sandboxed_folder import SandboxedFolder, WalkEntry
+from ..values.changes import removed_ranges, text_before
 from ..values.panels import Panel
-from ..values.runs import ReadItem, SkippedItem
-from .form import Section
+from ..values.runs import ItemKind, ReadItem, SkippedItem
+from .imports import ImportIndex
 from .outline import Definition, Outline, outline_of
-
-#: Maximum files, and functions and classes of one file.
-MAX_FILES, MAX_SYMBOLS = 40, 30
-_WORD = re.compile(r"[\w-]+")
-#: Names of files that represent their folder.
-_FOLDER_FILES = frozenset({"__init__", "index", "mod"})
-
-
-def project_map(
-    read: ReadItem,
-    outline: Outline,
-    files: Sequence[PurePosixPath],
-    *,
-    outline_of_file: Callable[[str], Outline],
-) -> str:
-    """Return one line for each file near an item: path, functions and classes. `files`: sorted, with its suffix."""
-    lines: list[str] = []
-    for path in _near_files(read, outline, files):
-        symbols = list(_symbols(outline_of_file(path).definitions))
-        more = ", ..." if len(symbols) > MAX_SYMBOLS else ""
-        lines.append(f"{path}: {', '.join(symbols[:MAX_SYMBOLS])}{more}" if symbols else path)
-        if len(lines) == MAX_FILES:
-            break
-    return "\n".join(lines)
-
-
-def _near_files(read: ReadItem, outline: Outline, files: Sequence[PurePosixPath]) -> Iterator[str]:
-    """Yield the files that the item imports, then those of its folder."""
-    own, text = PurePosixPath(read.item.path), split_lines(read.text)
-    imports = (text[number - 1] for number in outline.imports if number <= len(text))
-    imported = {word for line in imports for word in _WORD.findall(line)}
-    others = [path for path in files if path != own]
-    yield from (str(path) for path in others if _module_name(path) in imported)
-    yield from (
-        str(path) for path in others if path.parent == own.parent and _module_name(path) not in imported
-    )
-
-
-def _module_name(path: PurePosixPath) -> str:
-    return path.parent.name if path.stem in _FOLDER_FILES else path.stem
-
-
-def _symbols(definitions: Sequence[Definition]) -> Iterator[str]:
-    for definition in definitions:
-        if definition.name:
-            yield definition.name
-            yield from (f"{definition.name}.{child.name}" for child in definition.children if child.name)
-
 
 #: Files with rules in the root of a project.
 RULE_FILES = ("AGENTS.md", "CONTRIBUTING.md")
 #: Maximum bytes of each of them that are shown.
 MAX_RULES_BYTES = 8_192
+#: Maximum functions and classes of one file in the map.
+MAX_SYMBOLS = 30
 #: Maximum callers that are shown, and of one function.
 MAX_CALLERS, MAX_CALLERS_OF_ONE = 30, 5
+#: Maximum signatures of other files that are shown with an item.
+MAX_SIGNATURES = 60
 #: Maximum files in which callers are searched, and bytes of all of them.
 MAX_SEARCHED_FILES, MAX_SEARCHED_BYTES = 5_000, 33_554_432
 _MAX_FILE_BYTES = 262_144
 #: Maximum files that models may read, and bytes of all of them.
 MAX_READABLE_FILES, MAX_READABLE_BYTES = 2_000, 16_777_216
-#: Maximum characters of a line with a call.
+#: Maximum characters of a line with a call or a signature.
 _MAX_LINE = 200
 
 
@@ -93,20 +50,68 @@ class Project:
     #: None: the items are not files.
     folder: Path | None = None
 
-    def sections(self, read: ReadItem, outline: Outline) -> list[Section]:
-        """Return the context of an item, the most important first."""
-        sections = [
-            Section("Rules of the panel:", self.panel.rules_for(read.item.path)),
-            *(Section(f"Rules of the project ({name}):", text) for name, text in self._rules.items()),
-        ]
-        if read.item.changed is not None:
-            sections.insert(
-                1, Section("Lines elsewhere that name the changed functions:", self._callers(read, outline))
+    @cached_property
+    def rules(self) -> str:
+        """Rules for all items: those of the panel, and the files with rules of the project."""
+        files = (f"Rules of the project ({name}):\n{text}" for name, text in self._rule_files.items())
+        own = self.panel.review_rules
+        return "\n\n".join([*([f"Rules of the panel:\n{own}"] if own.strip() else []), *files])
+
+    def map(self, max_bytes: int) -> str:
+        """Return one line for each file: path, functions and classes; the files that most others import first in line."""
+        ranked = sorted(self._texts, key=lambda path: (-len(self._imports.importers(path)), path))
+        lines: dict[str, str] = {}
+        for path in ranked:
+            symbols = list(_symbols(self._outline_of_file(path).definitions))
+            if not symbols:
+                continue
+            more = ", ..." if len(symbols) > MAX_SYMBOLS else ""
+            line = f"{path}: {', '.join(symbols[:MAX_SYMBOLS])}{more}"
+            max_bytes -= len(line.encode()) + 1
+            if max_bytes < 0:
+                break
+            lines[path] = line
+        return "\n".join(lines[path] for path in sorted(lines))
+
+    def signatures(self, read: ReadItem, shown: str) -> str:
+        """Return the signatures of functions and classes of other files that an item imports and `shown` names."""
+        words = frozenset(re.findall(r"\w+", shown))
+        lines: list[str] = []
+        for use in self._imports.uses(read.item.path, read.text):
+            text = split_lines(self._texts[use.path])
+            for definition in self._outline_of_file(use.path).definitions:
+                if definition.name in use.names & words:
+                    used = [
+                        child
+                        for child in definition.children
+                        if child.name in words or child.name == "__init__"
+                    ]
+                    lines += [f"{use.path}: {_signature(each, text)}" for each in (definition, *used)]
+        return "\n".join(lines[:MAX_SIGNATURES])
+
+    def callers(self, read: ReadItem, outline: Outline) -> str:
+        """Return the lines of files that import a changed file and name what changed in it."""
+        old = read.item.renamed_from
+        importers = dict.fromkeys(
+            [*self._imports.importers(read.item.path), *(self._imports.importers(old) if old else ())]
+        )
+        callers: list[str] = []
+        if old:  # what imports the earlier path no longer finds it
+            callers += [f"{path}: imports {old}" for path in self._imports.importers(old)]
+        for name in _changed_names(read, outline):
+            call = re.compile(rf"(?<!def )(?<!class )\b{re.escape(name)}\b")
+            hits = (
+                f"{path}:{number}: {line.strip()[:_MAX_LINE]}"
+                for path in importers
+                for number, line in enumerate(split_lines(self._texts[path]), start=1)
+                if name in line and call.search(line)
             )
-        alike = self._paths.get(PurePosixPath(read.item.path).suffix, ())
-        near = project_map(read, outline, alike, outline_of_file=self._outline_of_file)
-        sections.append(Section("Files near this one, with their functions and classes:", near))
-        return [section for section in sections if section.text.strip()]
+            callers += [hit for hit, _ in zip(hits, range(MAX_CALLERS_OF_ONE), strict=False)]
+        return "\n".join(dict.fromkeys(callers[:MAX_CALLERS]))
+
+    @cached_property
+    def _imports(self) -> ImportIndex:
+        return ImportIndex(self._texts)
 
     def _outline_of_file(self, path: str) -> Outline:
         if path not in self._outlines:
@@ -115,16 +120,17 @@ class Project:
 
     @cached_property
     def _outlines(self) -> dict[str, Outline]:
-        """Outlines of files, which many items are near to."""
+        """Outlines of files, which many items use."""
         return {}
 
     @cached_property
-    def _rules(self) -> dict[str, str]:
+    def _rule_files(self) -> dict[str, str]:
         if self.folder is None:
             return {}
         with SandboxedFolder(self.folder) as root:
             texts = {name: _read(root, name) for name in RULE_FILES if root.exists(name)}
-        return {name: text.encode()[:MAX_RULES_BYTES].decode(errors="ignore") for name, text in texts.items()}
+        cut = {name: text.encode()[:MAX_RULES_BYTES].decode(errors="ignore") for name, text in texts.items()}
+        return {name: text for name, text in cut.items() if text.strip()}
 
     @cached_property
     def readable_files(self) -> dict[str, str]:
@@ -142,18 +148,6 @@ class Project:
         return files
 
     @cached_property
-    def _paths(self) -> dict[str, list[PurePosixPath]]:
-        """Paths of the source files by their suffix, sorted."""
-        by_suffix: dict[str, list[PurePosixPath]] = {}
-        for path in map(PurePosixPath, sorted(self._texts)):
-            by_suffix.setdefault(path.suffix, []).append(path)
-        return by_suffix
-
-    @cached_property
-    def _sources(self) -> dict[str, list[str]]:
-        return {path: split_lines(text) for path, text in self._texts.items()}
-
-    @cached_property
     def _texts(self) -> dict[str, str]:
         """Texts of the source files by path, as far as the limits allow; empty for a file that is no text."""
         if self.folder is None:
@@ -169,32 +163,41 @@ class Project:
                 texts[path] = text
         return texts
 
-    def _callers(self, read: ReadItem, outline: Outline) -> str:
-        names = list(dict.fromkeys(_changed_names(read.item.changed or (), outline)))
-        suffix = PurePosixPath(read.item.path).suffix
-        callers: list[str] = []
-        for name in names:
-            call = re.compile(rf"(?<!def )(?<!class )\b{re.escape(name)}\b")
-            hits = (
-                f"{path}: {format_line(number, line.strip()[:_MAX_LINE], is_reviewed=False).strip()}"
-                for path, lines in self._sources.items()
-                if path != read.item.path and path.endswith(suffix)
-                for number, line in enumerate(lines, start=1)
-                if name in line and call.search(line)
-            )
-            callers += [hit for hit, _ in zip(hits, range(MAX_CALLERS_OF_ONE), strict=False)]
-        return "\n".join(callers[:MAX_CALLERS])
+
+def _symbols(definitions: Sequence[Definition]) -> Iterator[str]:
+    for definition in definitions:
+        if definition.name:
+            yield definition.name
+            yield from (f"{definition.name}.{child.name}" for child in definition.children if child.name)
 
 
-def _changed_names(changed: Iterable[tuple[int, int]], outline: Outline) -> Iterator[str]:
-    """Yield the names of functions and classes with changed lines, except names that begin and end with `__`."""
-    ranges = list(changed)
+def _signature(definition: Definition, lines: Sequence[str]) -> str:
+    """Return the signature in one line."""
+    signature = " ".join(
+        line.strip() for line in lines[definition.signature.start - 1 : definition.signature.stop - 1]
+    )
+    return " ".join(signature.split())[:_MAX_LINE]
+
+
+def _changed_names(read: ReadItem, outline: Outline) -> list[str]:
+    """Return the names of functions and classes with changed lines, also before the change, without special names."""
+    names = dict.fromkeys(_names_at(outline, read.item.changed or ()))
+    if read.hunks and read.item.removed:
+        before = "\n".join(
+            split_lines(read.text)
+            if read.item.kind is ItemKind.DELETED
+            else text_before(split_lines(read.text), read.hunks)
+        )
+        old = outline_of(read.item.renamed_from or read.item.path, before)
+        names |= dict.fromkeys(_names_at(old, removed_ranges(read.hunks)))
+    return [name for name in names if not (name.startswith("__") and name.endswith("__"))]
+
+
+def _names_at(outline: Outline, ranges: Iterable[tuple[int, int]]) -> Iterator[str]:
+    listed = list(ranges)
     for definition in outline.every_definition():
-        is_changed = any(first <= definition.end and definition.start <= last for first, last in ranges)
-        if (
-            is_changed
-            and definition.name
-            and not (definition.name.startswith("__") and definition.name.endswith("__"))
+        if definition.name and any(
+            first <= definition.end and definition.start <= last for first, last in listed
         ):
             yield definition.name
 

@@ -2,9 +2,8 @@
 
 Each line to review is a reviewed line of exactly one chunk, or is skipped because it does not fit in any
 chunk. A text is split between its functions and classes, inside those that are too long, then at blank lines,
-then anywhere. Of a change, only the changed lines are reviewed; lines near them are context, and come right
-after the hunk. The context of a chunk also contains the ignore comments directly above, the imports and the
-signatures around its first line.
+then anywhere. The context of a chunk contains the ignore comments directly above, the imports and the signatures
+around its first line.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from .outline import Definition, Outline
 
 #: Share of a chunk that is left for context.
 _CONTEXT_SHARE = 0.25
-#: Lines around changed lines that are shown with them.
-NEAR_LINES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,66 +45,32 @@ class Split:
     skipped: tuple[int, ...] = ()
 
 
-def split_item(
-    lines: Sequence[str], outline: Outline, *, changed: Iterable[tuple[int, int]] | None, max_bytes: int
-) -> Split:
-    """Return the chunks of a text. `changed`: lines to review, None: all; `max_bytes`: of the numbered lines of one."""
-    return _Splitter(lines, outline, changed, max_bytes).split()
+def split_item(lines: Sequence[str], outline: Outline, *, max_bytes: int) -> Split:
+    """Return the chunks of a text. `max_bytes`: of the numbered lines of one."""
+    return _Splitter(lines, outline, max_bytes).split()
 
 
 class _Splitter:
     """State of one split."""
 
-    def __init__(
-        self,
-        lines: Sequence[str],
-        outline: Outline,
-        changed: Iterable[tuple[int, int]] | None,
-        max_bytes: int,
-    ) -> None:
+    def __init__(self, lines: Sequence[str], outline: Outline, max_bytes: int) -> None:
         self._lines = lines
         self._outline = outline
         self._max_bytes = max_bytes
-        self._is_change = changed is not None
-        every = range(1, len(lines) + 1)
-        self._to_review = (
-            list(every)
-            if changed is None
-            else [
-                n
-                for first, last in line_ranges(n for first, last in changed for n in range(first, last + 1))
-                for n in range(first, last + 1)
-                if n in every
-            ]
-        )
+        self._numbers = range(1, len(lines) + 1)
         self._costs = [
             len(format_line(number, text, is_reviewed=True).encode()) + 1
             for number, text in enumerate(lines, start=1)
         ]
 
     def split(self) -> Split:
-        if self._cost(range(1, len(self._lines) + 1)) <= self._max_bytes:
-            return Split((self._whole(),))
+        if self._cost(self._numbers) <= self._max_bytes:
+            return Split((self._shown(self._numbers, set(self._numbers)),))
         room = int(self._max_bytes * (1 - _CONTEXT_SHARE))
-        skipped = [number for number in self._to_review if self._cost([number]) > room]
-        left = set(self._to_review).difference(skipped)
+        skipped = [number for number in self._numbers if self._cost([number]) > room]
+        left = set(self._numbers).difference(skipped)
         groups = list(self._pack(self._pieces(left, room), room))
         return Split(tuple(self._chunk(group) for group in groups), tuple(skipped))
-
-    def _whole(self) -> Chunk:
-        reviewed = set(self._to_review)
-        first = self._near(reviewed) | reviewed if self._is_change else set[int]()
-        rest = [number for number in range(1, len(self._lines) + 1) if number not in first]
-        return self._shown([*sorted(first), *rest], reviewed)
-
-    def _near(self, reviewed: set[int]) -> set[int]:
-        """Return the lines around the hunks."""
-        near = {
-            number
-            for first, last in line_ranges(reviewed)
-            for number in range(first - NEAR_LINES, last + NEAR_LINES + 1)
-        }
-        return {number for number in near if 1 <= number <= len(self._lines)}
 
     def _pieces(self, left: set[int], room: int) -> Iterator[list[int]]:
         """Yield lines that belong together, each within `room`."""
@@ -176,23 +139,14 @@ class _Splitter:
         return self._shown(sorted(reviewed | context), reviewed)
 
     def _context(self, group: Sequence[int]) -> Iterator[int]:
-        """Yield lines of context, the most useful first.
-
-        These are ignore comments above, signatures around, imports, and near lines of a change.
-        """
+        """Yield lines of context, the most useful first: ignore comments above, signatures around, imports."""
         firsts = [first for first, _ in line_ranges(group)]
         for line in firsts:
             yield from self._ignores_above(line)
         for line in firsts:
             for around in self._outline.enclosing(line):
                 yield from around.signature
-        if self._is_change:
-            yield from (n for distance in (1, 2, 3) for n in self._at_distance(group, distance))
         yield from self._outline.imports
-        if self._is_change:
-            yield from (
-                n for distance in range(4, NEAR_LINES + 1) for n in self._at_distance(group, distance)
-            )
 
     def _ignores_above(self, line: int) -> Iterator[int]:
         """Yield the lines with nothing but an ignore comment directly above a line: they cover it."""
@@ -200,10 +154,6 @@ class _Splitter:
         while above >= 1 and (ignore := read_ignore(self._lines[above - 1])) and ignore.is_alone:
             yield above
             above -= 1
-
-    def _at_distance(self, group: Sequence[int], distance: int) -> Iterator[int]:
-        for first, last in line_ranges(group):
-            yield from (n for n in (first - distance, last + distance) if 1 <= n <= len(self._lines))
 
     def _shown(self, numbers: Iterable[int], reviewed: set[int]) -> Chunk:
         return Chunk(

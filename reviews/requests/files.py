@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from pydantic import JsonValue, ValidationError
 
-from ...models.errors import InvalidInput, SessionNotFound, invalid_input
+from ...models.errors import GitFailed, InvalidInput, SessionNotFound, invalid_input
 from ..batches.request import ReviewRequest
 from ..panels import project_settings, resolve_panel
 from ..sources.archived_sessions import SessionSource
@@ -17,6 +18,7 @@ from ..sources.document_facts import source_of
 from ..sources.files import FileSelection
 from ..sources.repository import Repository
 from ..sources.source import SourceLimits
+from ..values.changes import ChangeDescription
 from ..values.panels import Panel
 from ..values.runs import DeliveryRequest
 from .roots import (
@@ -84,6 +86,8 @@ class HowToReview(TypedDict, total=False):
     deliver: Sequence[str]
     #: Number of the pull or merge request that gets comments; None: none does.
     pull_request: int | None
+    #: Its title and description, which models are shown with the changes; empty if they are not known.
+    pull_request_text: tuple[str, str]
 
 
 def request_for_files(
@@ -126,6 +130,10 @@ def request_for_files(
         archive=archive,
         config=how.get("config"),
     )
+    title, description = how.get("pull_request_text", ("", ""))
+    if order.change is not None:
+        text = {"title": title, "description": description}
+        order = replace(order, change=order.change.model_copy(update=text))
     return replace(
         order,
         everything=how.get("everything", False),
@@ -163,10 +171,28 @@ def request_for_root(
         source=source_of(root, chosen, panel),
         settings=project_settings(panel, root, config),
         folder=root,
+        change=_change(root, chosen),
         is_whole=not (chosen.paths or chosen.include or chosen.exclude or chosen.since or chosen.base),
         branch=branch,
         scope=scope,
     )
+
+
+def _change(root: Path, chosen: FileSelection) -> ChangeDescription | None:
+    """Return what the commits of a selection say; None: whole files are selected."""
+    if not (chosen.since or chosen.base):
+        return None
+    repository = Repository.find(root)
+    if repository is None:
+        return ChangeDescription()
+    with suppress(InvalidInput, GitFailed):  # the source reports it
+        since = (
+            repository.resolve_commit(chosen.since, field="since")
+            if chosen.since
+            else repository.fork_point(chosen.base or "")
+        )
+        return ChangeDescription(commits=repository.commit_messages(since))
+    return ChangeDescription()
 
 
 #: The default panel.

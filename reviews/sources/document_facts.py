@@ -17,7 +17,7 @@ from ..values.documents.document import Document
 from ..values.documents.facts import MAX_FACTS, Names, RepositoryFacts
 from ..values.documents.reading import DOCUMENT_SUFFIXES, read_document, relative_links
 from ..values.panels import Panel
-from ..values.runs import ReadItem, SkippedItem
+from ..values.runs import ItemKind, ReadItem, SkippedItem
 from .files import FileSelection, FileSource
 from .sandboxed_folder import SandboxedFolder
 from .source import SourceLimits
@@ -42,7 +42,8 @@ class DocumentSource:
         with SandboxedFolder(self.folder) as root:
             comparison = _Comparison(self.folder, root)
             for entry in self.items:
-                if isinstance(entry, ReadItem) and entry.item.path.endswith(DOCUMENT_SUFFIXES):
+                is_document = isinstance(entry, ReadItem) and entry.item.path.endswith(DOCUMENT_SUFFIXES)
+                if isinstance(entry, ReadItem) and is_document and entry.item.kind is not ItemKind.DELETED:
                     facts = comparison.facts(entry.text, path=entry.item.path)
                     yield entry.with_facts(facts)
                 else:

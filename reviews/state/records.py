@@ -55,6 +55,8 @@ class BatchHead(Frozen):
     #: Web address of the repository, and the root's folder in it; empty: not known.
     repository_url: str = ""
     repository_folder: str = ""
+    #: What models are shown before the text of every item.
+    guide: str = Field(default="", exclude_if=lambda value: not value)
     #: Deliveries at its end; contains only names from the workers' settings.
     then: dict[str, JsonValue] = Field(default_factory=dict)
 

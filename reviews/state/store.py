@@ -125,20 +125,30 @@ class ReviewStore:
                 return word, [], [], rest[0] if rest else ""
 
     def record_result(
-        self, record: ItemRecord, batch_id: str, outcome: ItemState, result: str, *, spent: tuple[int, int]
-    ) -> str:
+        self,
+        record: ItemRecord,
+        batch_id: str,
+        outcome: ItemState,
+        result: str,
+        *,
+        spent: tuple[int, int],
+        error: str = "",
+    ) -> tuple[str, int]:
         """Write the result of an attempt, with its usage in tokens and millionths of a US dollar.
 
-        Return `settled`, `again`, `stale` or `missing`.
+        `error`: name of a provider's error; empty: there was none.
+
+        Return `settled`, `again`, `stale` or `missing`, and the number of results in a row with this error.
         """
         args = {
             "number": record.number,
             "attempt": record.attempt,
             "outcome": outcome.value,
             "result": result,
+            "error": error,
         }
-        word: str = self._run("reviews/record_result", batch_id, **args, tokens=spent[0], cost=spent[1])[0]
-        return word
+        answer = self._run("reviews/record_result", batch_id, **args, tokens=spent[0], cost=spent[1])
+        return answer[0], int(answer[1]) if len(answer) > 1 else 0
 
     def stop(self, batch_id: str, *, outcome: str, reason: str) -> list[int] | None:
         """Stop the batch, return its running items; None: it has ended. Raises ReviewNotFound."""

@@ -1,8 +1,10 @@
 """Parser of findings in a reviewer's message: tolerant of model output, with limits on all sizes.
 
-    {"findings": [{"line": 3, "end_line": 4, "quote": "...", "rule": "S105", "severity": "high",
-                   "message": "...", "why": "...", "suggestion": "...", "replacement": "...",
-                   "confidence": 0.8}], "summary": "..."}
+    {"findings": [{"file": "app.py", "side": "new", "line": 3, "end_line": 4, "quote": "...", "kind": "access",
+                   "severity": "high", "confidence": 0.8, "title": "...", "why": "...", "assumes": "", "fix": "...",
+                   "replacement": "..."}], "summary": "..."}
+
+Programs may name a `rule`, a `message` and a `suggestion` instead.
 
 The object is the whole message, a fenced block of it, or between its words. The output of an analysis program
 may replace it: see `tool_outputs`. A message without such an object has no findings; its text is the
@@ -22,7 +24,8 @@ from pydantic_core import from_json
 
 from ...models.severity import Severity
 from ...models.text.json_text import json_blocks
-from .findings import MAX_LINE, MAX_MESSAGE, MAX_QUOTE, MAX_RULE, MAX_SUGGESTION, Finding
+from ...models.text.paths import MAX_PATH
+from .findings import MAX_LINE, MAX_MESSAGE, MAX_QUOTE, MAX_RULE, MAX_SUGGESTION, Category, Finding, Side
 from .tool_outputs import read_tool_output
 
 #: Findings that are taken from one message, the most severe ones.
@@ -42,6 +45,9 @@ _SEVERITIES = {
     **dict.fromkeys(("minor", "trivial", "style"), Severity.LOW),
     **dict.fromkeys(("note", "information", "informational", "hint", "none"), Severity.INFO),
 }
+_CATEGORIES = frozenset(Category)
+#: Words for the text before a change.
+_OLD_SIDES = frozenset({"old", "left", "before", "removed", "-"})
 _CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
 #: Confidence of a finding without one.
 _DEFAULT_CONFIDENCE = 0.5
@@ -62,17 +68,18 @@ class ReviewerAnswer(NamedTuple):
     has_findings_list: bool = False
 
 
-def parse_reviewer_answer(text: str, *, path: str, agent: str) -> ReviewerAnswer:
+def parse_reviewer_answer(text: str, *, path: str, agent: str, paths: Sequence[str] = ()) -> ReviewerAnswer:
     """Return the findings in a message of `agent` (a participant id) about the item at `path`.
 
-    Every finding is about that item, even if it names another path: the agent has seen no other.
+    Every finding is about that item, even if it names another path: the agent has seen no other. If it has seen
+    several (`paths`), a finding must name one of them.
     """
     data, rest = _object_in(text)
     if data is None:
         return ReviewerAnswer((), _clean(text, MAX_SUMMARY))
     raw = data.get("findings")
     entries = raw if isinstance(raw, list) else []
-    parsed = [_finding(entry, path, agent) for entry in _most_severe(entries)]
+    parsed = [_finding(entry, path, agent, paths) for entry in _most_severe(entries)]
     findings = tuple(finding for finding in parsed if finding is not None)
     summary = data.get("summary")
     return ReviewerAnswer(
@@ -173,27 +180,48 @@ def read_rule(entry: Mapping[str, Any], *names: str) -> str:
     return " ".join(read_text(entry, *names, limit=MAX_RULE).split()) or UNNAMED_RULE
 
 
-def _finding(entry: object, path: str, agent: str) -> Finding | None:
+def _finding(entry: object, path: str, agent: str, paths: Sequence[str]) -> Finding | None:
     if not isinstance(entry, Mapping):
         return None
+    path = read_path(entry, paths) if len(paths) > 1 else path
     start, end = _lines(entry)
+    assumes = read_text(entry, "assumes", limit=MAX_MESSAGE)
+    why = read_text(entry, "why", "reason", limit=MAX_MESSAGE)
+    is_old = str(entry.get("side", "")).strip().casefold() in _OLD_SIDES
     try:
         return Finding(
             path=path,
             start_line=start,
             end_line=end,
-            rule=read_rule(entry, "rule", "code"),
+            rule=read_rule(entry, "rule", "kind", "code"),
             severity=read_severity(entry.get("severity")),
-            message=read_text(entry, "message", "description", limit=MAX_MESSAGE),
-            why=read_text(entry, "why", "reason", limit=MAX_MESSAGE),
+            message=read_text(entry, "message", "title", "description", limit=MAX_MESSAGE),
+            why=_clean(f"{why}\nAssumed: {assumes}" if assumes else why, MAX_MESSAGE),
+            category=read_category(entry.get("kind")),
+            side=Side.LEFT if is_old else Side.RIGHT,
             quote=_quote(entry.get("quote")),
-            replacement=_replacement(entry.get("replacement")),
+            replacement=None if is_old else _replacement(entry.get("replacement")),
             suggestion=read_text(entry, "suggestion", "fix", limit=MAX_SUGGESTION),
             agents=(agent,),
             confidence=read_confidence(entry.get("confidence")),
         )
-    except ValidationError:  # it says nothing
+    except ValidationError:  # it says nothing, or names no file
         return None
+
+
+def read_category(raw: object) -> Category | None:
+    """Return the kind of a defect; None: it is none of the known kinds."""
+    word = raw.strip().casefold().replace("_", "-").replace(" ", "-") if isinstance(raw, str) else ""
+    return Category(word) if word in _CATEGORIES else None
+
+
+def read_path(entry: Mapping[str, Any], paths: Sequence[str]) -> str:
+    """Return the path that an entry names, of these; empty: none, or it is not clear which."""
+    named = read_text(entry, "file", "path", limit=MAX_PATH)
+    if named in paths:
+        return named
+    ends = [path for path in paths if named and (path.endswith(f"/{named}") or named.endswith(f"/{path}"))]
+    return ends[0] if len(ends) == 1 else ""
 
 
 def _quote(raw: object) -> str:

@@ -5,11 +5,11 @@ a line that the model did not mean. If only the number is wrong, the quote decid
 
 A verifier (role `verifier`) answers
 
-    {"verdicts": [{"line": 3, "rule": "S105", "verdict": "keep, lower or drop", "severity": "low",
-                   "confidence": 0.9, "reason": "..."}]}
+    {"verdicts": [{"file": "app.py", "line": 3, "kind": "access", "verdict": "confirmed, lower, refuted or cannot-tell",
+                   "severity": "low", "evidence": "...", "reason": "..."}]}
 
-A verdict is about the findings at its line with its rule, as the verifier saw them: before a quote corrects the
-line. A finding without a verdict stays as it is.
+A verdict is about the findings at its line with its kind or rule, as the verifier saw them: before a quote corrects the
+line. A finding without a verdict stays as it is, and so does one that is refuted without evidence.
 
 Comments suppress findings in text of any language:
 
@@ -26,12 +26,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ...models.severity import Severity
 from ...models.text.numbered_lines import ShownLine, without_number
-from .answers import read_confidence, read_entries, read_line, read_rule, read_severity, read_text
-from .findings import MAX_MESSAGE, MAX_RULE, Finding, Suppression, Verification, VerifiedAs, with_shown_line
+from .answers import read_confidence, read_entries, read_line, read_path, read_rule, read_severity, read_text
+from .findings import (
+    MAX_MESSAGE,
+    MAX_RULE,
+    Finding,
+    Side,
+    Suppression,
+    Verification,
+    VerifiedAs,
+    with_shown_line,
+)
 from .rules import is_same_cause
 
 #: Maximum distance of a quoted line from the line that the finding names, if the quote occurs several times.
@@ -47,19 +57,34 @@ class CheckedFindings(NamedTuple):
     dropped: int
 
 
-def check_quotes(findings: Iterable[Finding], lines: Mapping[int, ShownLine]) -> CheckedFindings:
-    """Return a model's findings that quote one of the lines to review, each at the line that it quotes."""
+def check_quotes(
+    findings: Iterable[Finding],
+    lines: Mapping[int, ShownLine],
+    removed: Mapping[int, ShownLine] = MappingProxyType({}),
+) -> CheckedFindings:
+    """Return a model's findings that quote one of the lines to review, each at the line that it quotes.
+
+    Args:
+        findings: Findings of one file.
+        lines: Its lines by number.
+        removed: Its lines before a change. A finding that names the other side of its quote is corrected, too.
+    """
     given = tuple(findings)
-    reviewed = {number: _normalise(line.text) for number, line in lines.items() if line.is_reviewed}
-    placed = [
-        placed_finding
-        for finding in given
-        if (placed_finding := _place(finding, reviewed, max(lines, default=0))) is not None
-    ]
-    texts = {number: line.text for number, line in lines.items()}
-    return CheckedFindings(
-        tuple(with_shown_line(finding, texts) for finding in placed), len(given) - len(placed)
-    )
+    sides = {Side.RIGHT: lines, Side.LEFT: removed}
+    placed = [found for finding in given if (found := _place_on_a_side(finding, sides)) is not None]
+    return CheckedFindings(tuple(placed), len(given) - len(placed))
+
+
+def _place_on_a_side(finding: Finding, sides: Mapping[Side, Mapping[int, ShownLine]]) -> Finding | None:
+    """Return the finding at the line that it quotes, on its side if the line is there; None: it is nowhere."""
+    for side in sorted(sides, key=lambda side: side is not finding.side):
+        reviewed = {number: _normalise(line.text) for number, line in sides[side].items() if line.is_reviewed}
+        placed = _place(finding, reviewed, max(sides[side], default=0))
+        if placed is not None:
+            changes = {"side": side} | ({"replacement": None} if side is Side.LEFT else {})
+            texts = {number: line.text for number, line in sides[side].items()}
+            return with_shown_line(placed.model_copy(update=changes), texts)
+    return None
 
 
 def cap_severity(finding: Finding) -> Finding:
@@ -67,6 +92,11 @@ def cap_severity(finding: Finding) -> Finding:
     if finding.verification is not None or finding.severity is not Severity.CRITICAL:
         return finding
     return finding.model_copy(update={"severity": Severity.HIGH})
+
+
+def mark_unverified(finding: Finding) -> Finding:
+    """Return a finding of a session with a verifier; without a verdict it is marked as unverified."""
+    return finding if finding.verification else finding.model_copy(update={"unverified": True})
 
 
 def _place(finding: Finding, reviewed: Mapping[int, str], last: int) -> Finding | None:
@@ -103,14 +133,18 @@ def _normalise(text: str) -> str:
 #: Role id of the participant who verifies findings.
 VERIFIER = "verifier"
 #: Request of the judge to the verifier.
-VERIFYING = "Check each finding against the text: keep it, lower its severity, or drop it if it is wrong or not a problem."
+VERIFYING = "Check each finding: confirm it, lower its severity, or refute it."
 #: Form of the verifier's answer.
-VERDICT_FORM = (
-    f"You verify the findings of the other reviewers and report none of your own. {VERIFYING} "
-    'Answer with JSON and nothing else, one verdict for each finding: {"verdicts": [{"line": 3, "rule": "rule of '
-    'the finding", "verdict": "keep, lower or drop", "severity": "severity after your check", "confidence": 0.9, '
-    '"reason": "why, in one sentence"}]}'
-)
+VERDICT_FORM = """\
+You check findings of others; you report none of your own. Try to refute each one: find the line, caller, type, test or \
+framework rule that makes it impossible. Do not soften or rewrite.
+Answer with one JSON object and nothing else: {"verdicts": [...]}, one verdict for each finding, none left out. Each has
+file, line, kind  of the finding, as it was reported
+verdict           confirmed: you followed the failure yourself; lower: real, but less severe; refuted: evidence makes it \
+impossible; cannot-tell: reason says what you would have to see
+severity          if lower: critical, high, medium, low or info
+evidence          file:line and its text; a finding is not refuted without it
+reason            one sentence"""
 
 
 class VerdictKind(StrEnum):
@@ -121,12 +155,19 @@ class VerdictKind(StrEnum):
     DROP = "drop"
 
 
-_KINDS = frozenset(VerdictKind)
+#: Words of verdicts. `cannot-tell` is none of them: the finding stays unverified.
+_KINDS = {
+    **{kind.value: kind for kind in VerdictKind},
+    "confirmed": VerdictKind.KEEP,
+    "refuted": VerdictKind.DROP,
+}
 
 
 class Verdict(NamedTuple):
     """A verdict on the findings at a line with a rule."""
 
+    #: Path; empty: the verifier was shown one file only.
+    path: str
     line: int
     rule: str
     kind: VerdictKind
@@ -137,18 +178,21 @@ class Verdict(NamedTuple):
     agent: str
 
 
-def parse_verdicts(text: str, *, agent: str) -> tuple[Verdict, ...]:
-    """Return the verdicts in a message; entries of another form are left out."""
+def parse_verdicts(text: str, *, agent: str, paths: Sequence[str] = ()) -> tuple[Verdict, ...]:
+    """Return the verdicts in a message; entries of another form are left out. `paths`: those of the shown files."""
     verdicts = []
     for entry in read_entries(text, "verdicts"):
         word = read_text(entry, "verdict", limit=MAX_RULE).casefold()
-        if word not in _KINDS:
+        path = read_path(entry, paths) if len(paths) > 1 else ""
+        has_evidence = word != "refuted" or read_text(entry, "evidence", limit=MAX_MESSAGE)
+        if word not in _KINDS or not has_evidence or (len(paths) > 1 and not path):
             continue
         verdicts.append(
             Verdict(
+                path=path,
                 line=read_line(entry),
-                rule=read_rule(entry, "rule").casefold(),
-                kind=VerdictKind(word),
+                rule=read_rule(entry, "rule", "kind").casefold(),
+                kind=_KINDS[word],
                 severity=None if entry.get("severity") is None else read_severity(entry["severity"]),
                 confidence=None if entry.get("confidence") is None else read_confidence(entry["confidence"]),
                 reason=read_text(entry, "reason", limit=MAX_MESSAGE),
@@ -164,9 +208,8 @@ def verify_findings(findings: Iterable[Finding], verdicts: Sequence[Verdict]) ->
     Verified findings stay as they are.
     """
     given = tuple(findings)
-    by_place = {(verdict.line, verdict.rule): verdict for verdict in verdicts}
     kept = (
-        finding if finding.verification else _apply(finding, by_place.get(_place_of(finding)))
+        finding if finding.verification else _apply(finding, _verdict_on(finding, verdicts))
         for finding in given
     )
     left = tuple(finding for finding in kept if finding is not None)
@@ -175,12 +218,17 @@ def verify_findings(findings: Iterable[Finding], verdicts: Sequence[Verdict]) ->
 
 def unused_verdicts(findings: Iterable[Finding], verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
     """Return the verdicts that are about none of the findings."""
-    places = set(map(_place_of, findings))
-    return tuple(verdict for verdict in verdicts if (verdict.line, verdict.rule) not in places)
+    given = tuple(findings)
+    return tuple(verdict for verdict in verdicts if not any(_is_about(verdict, finding) for finding in given))
 
 
-def _place_of(finding: Finding) -> tuple[int, str]:
-    return finding.start_line, finding.rule.casefold()
+def _verdict_on(finding: Finding, verdicts: Sequence[Verdict]) -> Verdict | None:
+    return next((verdict for verdict in reversed(verdicts) if _is_about(verdict, finding)), None)
+
+
+def _is_about(verdict: Verdict, finding: Finding) -> bool:
+    is_in_file = verdict.path in ("", finding.path)
+    return is_in_file and (verdict.line, verdict.rule) == (finding.start_line, finding.rule.casefold())
 
 
 def _apply(finding: Finding, verdict: Verdict | None) -> Finding | None:
@@ -274,7 +322,7 @@ def _marked(finding: Finding, comments: dict[int, InlineIgnore]) -> Finding:
 
 def _near(finding: Finding, comments: dict[int, InlineIgnore]) -> Iterator[InlineIgnore]:
     """Yield the comments on the first and the last line of a finding, and on the lines directly before it."""
-    if finding.start_line == 0:
+    if finding.start_line == 0 or finding.side is Side.LEFT:
         return
     for line in dict.fromkeys((finding.start_line, finding.end_line)):
         if line in comments:

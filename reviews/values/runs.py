@@ -5,7 +5,8 @@ Also its one-line summary, its row in lists and trends, and the delivery of its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
@@ -18,8 +19,10 @@ from ...models.text.ids import Id, ResourceName, Timestamp
 from ...models.text.numbered_lines import format_ranges
 from ...models.text.paths import MAX_PATH
 from ...models.text.redact import one_line
+from ...models.text.words import count_of
 from ...models.turns.frozen import Frozen
 from ...models.turns.turn import Usage
+from .changes import Hunk
 from .documents.facts import RepositoryFacts
 from .findings import Finding, FindingStatus, format_counts, summarise_findings
 
@@ -30,6 +33,10 @@ class ItemKind(StrEnum):
     FILE = "file"
     #: A file with the lines that changed.
     CHANGE = "change"
+    #: The same of a file that was renamed.
+    RENAMED = "renamed"
+    #: A file that was deleted, with the text that it had.
+    DELETED = "deleted"
     DOCUMENT = "document"
     #: An archived session, as its transcript.
     SESSION = "session"
@@ -73,6 +80,8 @@ class Item(Frozen):
     size: Annotated[int, Field(ge=0)]
     #: Changed lines from 1, first and last of each range included; None: all of it counts.
     changed: tuple[tuple[int, int], ...] | None = None
+    #: Removed lines of a change, with their numbers before it. Not archived.
+    removed: Annotated[tuple[tuple[int, int], ...], Field(exclude_if=lambda value: not value)] = ()
     #: Earlier path of a file that was renamed since the compared revision; empty: none. Not archived.
     renamed_from: Annotated[Text, Field(max_length=MAX_PATH)] = ""
     #: What its repository contradicts, for documents.
@@ -83,6 +92,18 @@ class Item(Frozen):
     shown: Text = ""
     #: The part of the item that one session reviews; None: one session reviews all of it.
     part: ItemPart | None = None
+    #: The items that one session reviews together; empty: only this one. Not archived.
+    together: Annotated[tuple[Item, ...], Field(exclude_if=lambda value: not value)] = ()
+
+    @property
+    def is_change(self) -> bool:
+        """Return whether only changed lines are reviewed."""
+        return self.kind in (ItemKind.CHANGE, ItemKind.RENAMED, ItemKind.DELETED)
+
+    @property
+    def members(self) -> tuple[Item, ...]:
+        """The items that its session reviews."""
+        return self.together or (self,)
 
 
 class ReadItem(Frozen):
@@ -90,6 +111,8 @@ class ReadItem(Frozen):
 
     item: Item
     text: Text
+    #: Changed lines of a change; None: all of its lines are new, or it is no change.
+    hunks: tuple[Hunk, ...] | None = None
 
     def with_facts(self, facts: RepositoryFacts) -> ReadItem:
         """Return the item with what its repository contradicts; unchanged if that is nothing."""
@@ -107,6 +130,37 @@ class SkippedItem(Frozen):
 
     path: Text
     reason: Text
+    #: Number of files, if an entry stands for several that are not listed one by one.
+    count: Annotated[int, Field(ge=1, exclude_if=lambda value: value == 1)] = 1
+
+
+class SkippedList:
+    """Skipped items: the first ones one by one, the others as one entry for each reason."""
+
+    def __init__(self, most: int, items: Iterable[SkippedItem] = ()) -> None:
+        """`most`: items that are listed one by one."""
+        self._most = most
+        self._listed = list(items)
+        self._counts = Counter[str]()
+
+    def add(self, item: SkippedItem) -> bool:
+        """Add an item; return whether it is listed itself."""
+        if item.count == 1 and len(self._listed) < self._most:
+            self._listed.append(item)
+            return True
+        self._counts[item.reason] += item.count
+        return False
+
+    @property
+    def others(self) -> Iterator[SkippedItem]:
+        """Entries of the items that are not listed one by one."""
+        for reason, count in self._counts.items():
+            yield SkippedItem(path=count_of(count, "more file", spec=","), reason=reason, count=count)
+
+    @property
+    def items(self) -> tuple[SkippedItem, ...]:
+        """All entries."""
+        return (*self._listed, *self.others)
 
 
 class ItemState(StrEnum):

@@ -105,7 +105,7 @@ def reviewed_lines(model: StubModel) -> Counter[tuple[int, str]]:
     return Counter(
         (number, line.text)
         for asked in model.asked
-        for number, line in read_numbered_lines(prompt(asked)).items()
+        for number, line in read_numbered_lines(asked.messages[1][1]).items()
         if line.is_reviewed
     )
 

@@ -1,92 +1,217 @@
-"""What models are shown of the project around an item: its rules, and callers of what changed."""
+"""What models are shown of the project around an item: rules, map, callers of what changed, signatures of what is used."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from review_tools.fixture import panel
 from symposia.models.sessions.known_agents import ReaderModel
+from symposia.reviews.chunks.imports import ImportIndex
+from symposia.reviews.chunks.outline import outline_of
 from symposia.reviews.chunks.planner import SessionPlanner
-from symposia.reviews.chunks.project import MAX_FILES, MAX_SYMBOLS, Project
-from symposia.reviews.sources.source import Ranges, make_item
+from symposia.reviews.chunks.project import MAX_SYMBOLS, Project
+from symposia.reviews.sources.source import make_item
+from symposia.reviews.values.changes import Hunk
 from symposia.reviews.values.runs import ItemKind, ReadItem
 
 TEXT = "def total(a):\n    return a\n\n\ndef other():\n    return 1\n"
+READERS = {"reviewer": ReaderModel(context_tokens=60_000)}
+CHANGED = Hunk(2, 1, ("    return check(a)",), 2, 1)
 
 
-def opening(folder: Path, changed: Ranges, *, text: str = TEXT, **more: object) -> str:
+def put(folder: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def item(text: str = TEXT, path: str = "app.py", **more: object) -> ReadItem:
+    kind = more.pop("kind", ItemKind.FILE)
+    return make_item(text, key=path, path=path, kind=kind, **more)
+
+
+def planner(folder: Path, **more: object) -> SessionPlanner:
     asked = panel("reviewer", **more)
-    kind = ItemKind.FILE if changed is None else ItemKind.CHANGE
-    read: ReadItem = make_item(text, key="app.py", path="app.py", kind=kind, changed=changed)
-    planner = SessionPlanner(asked, {"reviewer": ReaderModel()}, Project(asked, folder).sections)
-    (session,) = planner.plan(read).sessions
-    return session.opening
+    return SessionPlanner(asked, READERS, Project(asked, folder))
 
 
 def test_rules_of_panel_and_project_are_shown(tmp_path: Path) -> None:
-    (tmp_path / "AGENTS.md").write_text("Never use floats.")
+    put(tmp_path, {"AGENTS.md": "Never use floats."})
     rules = [{"paths": ["*.py"], "text": "Type all."}, {"paths": ["*.js"], "text": "No var."}]
-    shown = opening(tmp_path, None, review_rules="Be strict.", rules=rules)
-    assert [it in shown for it in ("Be strict.", "Type all.", "Never use floats.", "No var.")] == [
-        True,
-        True,
-        True,
-        False,
-    ]
+    plan = planner(tmp_path, review_rules="Be strict.", rules=rules)
+    (session,) = plan.plan(item()).sessions
+    assert (
+        "Rules of the panel:\nBe strict.\n\nRules of the project (AGENTS.md):\nNever use floats."
+        in plan.guide
+    )
+    assert "Type all." in session.opening
+    assert "No var." not in plan.guide + session.opening
 
 
-def test_callers_of_changed_functions_are_shown(tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text("from app import other, total\n\nprint(total(3))\nsubtotal = 1\n")
-    (tmp_path / "shop.md").write_text("total")
-    shown = opening(tmp_path, ((2, 2),))
-    assert "shop.py: 3: print(total(3))" in shown
-    assert "shop.py: 4" not in shown
-    assert "shop.md" not in shown
-    assert "shop.py: 3" not in opening(tmp_path, None)
+def test_linked_rules_and_hidden_files_are_not_read(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {"secret.py": "def hidden_name():\n    pass\n", "root/.dotted.py": "def dotted():\n    pass\n"},
+    )
+    for name in ("AGENTS.md", "link.py"):
+        (tmp_path / "root" / name).symlink_to(tmp_path / "secret.py")
+    guide = planner(tmp_path / "root").guide
+    assert "hidden_name" not in guide
+    assert "dotted" not in guide
 
 
-def test_linked_rules_are_not_read(tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("hidden words")
-    root = tmp_path / "root"
-    root.mkdir()
-    (root / "AGENTS.md").symlink_to(tmp_path / "secret")
-    assert "hidden words" not in opening(root, None)
-
-
-def test_files_near_the_item_are_shown_with_their_symbols(tmp_path: Path) -> None:
-    files = {
-        "beside.py": "class Shop:\n    def close(self):\n        return 1\n",
-        "parts/lent.py": "def lend():\n    return 1\n",
-        "parts/other.py": "def unseen():\n    return 1\n",
-        "stock/__init__.py": "def count():\n    return 1\n",
-        "beside.js": "function no() {}\n",
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    shown = opening(tmp_path, None, text=f"import stock\nfrom parts import lent\n\n\n{TEXT}")
-    lines = ["parts/lent.py: lend", "stock/__init__.py: count", "beside.py: Shop, Shop.close"]
-    assert "\n".join(lines) in shown
-    assert "unseen" not in shown
-    assert "beside.js" not in shown
-
-
-def test_map_of_near_files_is_limited(tmp_path: Path) -> None:
+def test_map_begins_with_what_most_files_import(tmp_path: Path) -> None:
     many = "".join(f"def f{number}():\n    return 1\n\n\n" for number in range(MAX_SYMBOLS + 5))
-    for number in range(MAX_FILES + 5):
-        (tmp_path / f"n{number:03}.py").write_text(many if number == 0 else "x = 1\n")
-    shown = opening(tmp_path, None)
-    assert f"f{MAX_SYMBOLS - 1}, ...\nn001.py\n" in shown
-    assert f"n{MAX_FILES - 1:03}.py" in shown
-    assert f"n{MAX_FILES:03}.py" not in shown
+    put(
+        tmp_path,
+        {"a.py": "def a(): ...\n", "base.py": "class Shop:\n    def close(self): ...\n", "z.py": many},
+    )
+    put(
+        tmp_path,
+        {f"use{n}.py": f"from base import Shop\nfrom a import a\ndef use{n}(): ...\n" for n in range(3)},
+    )
+    project = Project(panel("reviewer"), tmp_path)
+    assert project.map(40) == "a.py: a\nbase.py: Shop, Shop.close"
+    assert f"f{MAX_SYMBOLS - 1}, ...\n" in project.map(10_000) + "\n"
 
 
-def test_linked_and_ignored_files_are_not_near(tmp_path: Path) -> None:
-    (tmp_path / "outside.py").write_text("def hidden_name():\n    return 1\n")
-    root = tmp_path / "root"
-    root.mkdir()
-    (root / "link.py").symlink_to(tmp_path / "outside.py")
-    (root / ".dotted.py").write_text("x = 1\n")
-    shown = opening(root, None)
-    assert "hidden_name" not in shown
-    assert "dotted" not in shown
+@pytest.mark.parametrize(
+    ("importing", "shown"),
+    [
+        ("from app import other, total\n\nprint(total(3))\nsubtotal = 1\n", True),
+        ("import app\n\nprint(app.total(3))\n", True),
+        ("from . import app\n\n\nprint(app.total(3))\n", True),
+        ("from shop.app import total\n\nprint(total(3))\n", False),
+        ("print(total(3))\n", False),
+    ],
+    ids=["names", "module", "relative", "another-app", "no-import"],
+)
+def test_callers_are_found_by_imports(tmp_path: Path, importing: str, shown: bool) -> None:
+    put(tmp_path, {"app.py": TEXT, "use.py": importing, "other/app.py": TEXT, "use.md": "total"})
+    read = item(kind=ItemKind.CHANGE, hunks=(CHANGED,))
+    callers = Project(panel("reviewer"), tmp_path).callers(read, outline_of("app.py", TEXT))
+    assert ("total(3)" in callers) is shown
+    assert "subtotal" not in callers
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        (item("", kind=ItemKind.DELETED, hunks=(Hunk(1, 2, ("def gone():", "    pass"), 1, 0),)), "use.py:1"),
+        (
+            item(path="new.py", kind=ItemKind.RENAMED, hunks=(), renamed_from="app.py"),
+            "use.py: imports app.py",
+        ),
+        (
+            item("x = 1\n", kind=ItemKind.CHANGE, hunks=(Hunk(1, 2, ("def gone():", "    pass"), 1, 1),)),
+            "use.py:1",
+        ),
+    ],
+    ids=["deleted", "renamed", "function-removed"],
+)
+def test_users_of_what_is_gone_are_shown(tmp_path: Path, read: ReadItem, expected: str) -> None:
+    put(
+        tmp_path,
+        {"use.py": "from app import gone\n"} | ({"app.py": "x = 1\n"} if read.text == "x = 1\n" else {}),
+    )
+    read = read.model_copy(update={"text": read.text or "def gone():\n    pass\n"})
+    callers = Project(panel("reviewer"), tmp_path).callers(read, outline_of("app.py", read.text))
+    assert expected in callers
+
+
+def test_signatures_of_used_functions_are_shown(tmp_path: Path) -> None:
+    shop = "class Shop:\n    def __init__(self, name):\n        pass\n\n    def close(\n        self, now: bool\n    ):\n        pass\n\n    def unused(self): ...\n"
+    put(
+        tmp_path,
+        {"stock/__init__.py": "def count(): ...\n", "stock/shop.py": shop, "unseen.py": "def no(): ...\n"},
+    )
+    text = "import stock\nfrom stock.shop import Shop\n\nShop('a').close(True)\nstock.count()\n"
+    (session,) = planner(tmp_path).plan(item(text)).sessions
+    lines = [
+        "stock/__init__.py: def count(): ...",
+        "stock/shop.py: class Shop:",
+        "stock/shop.py: def __init__(self, name):",
+        "stock/shop.py: def close( self, now: bool ):",
+    ]
+    assert "\n".join(lines) in session.opening
+    assert "unused" not in session.opening
+
+
+USES = {
+    "a/x.ts": (
+        "import { one, two as b } from './y';\nimport * as z from '../z/index';\nz.three();\n",
+        {"a/y.ts": {"one", "two"}, "z/index.ts": {"three"}},
+    ),
+    "a/x.js": ("const y = require('./y.js')\n", {"a/y.js": set()}),
+    "cmd/main.go": (
+        'package main\nimport (\n\t"fmt"\n\t"example.com/m/a/store"\n)\nfunc f() { store.Get() }\n',
+        {"a/store/s.go": {"Get"}},
+    ),
+    "Main.java": ("import com.shop.Cart;\nclass Main {}\n", {"src/com/shop/Cart.java": {"Cart"}}),
+    "src/a.rs": ("use crate::b::{One, Two};\nuse std::io;\n", {"src/b.rs": {"One", "Two"}}),
+    "pkg/mod/a.py": ("from ..b import (\n    one,  # why\n    two as t,\n)\n", {"pkg/b.py": {"one", "two"}}),
+    "pkg/a.py": ("import root.pkg.b as b\nb.three()\nimport json\n", {"pkg/b.py": {"three"}}),
+    "tests/t.py": ("from lib_a import c\n", {"src/lib_a/__init__.py": {"c"}}),
+}
+FILES = (
+    "a/y.ts",
+    "a/y.js",
+    "z/index.ts",
+    "a/store/s.go",
+    "src/com/shop/Cart.java",
+    "src/b.rs",
+    "pkg/b.py",
+    "src/lib_a/__init__.py",
+    "pkg/json.py",
+)
+
+
+@pytest.mark.parametrize("path", USES)
+def test_imports_are_resolved_in_each_language(path: str) -> None:
+    text, expected = USES[path]
+    index = ImportIndex(dict.fromkeys(FILES, "") | {path: text})
+    assert {use.path: set(use.names) for use in index.uses(path, text)} == expected
+    assert all(index.importers(target) == [path] for target in expected)
+
+
+def test_only_text_rules_and_callees_decide_what_is_reviewed_again(tmp_path: Path) -> None:
+    """Of 87 files three change: a leaf, one that others import without a changed signature, and one with one."""
+    files = {f"n{n:02}.py": f"def f{n}(a):\n    return {n}\n" for n in range(84)}
+    files |= {f"user{n}.py": "from n01 import f1\nfrom n02 import f2\n\nf1(1)\nf2(2)\n" for n in range(2)}
+    files |= {"user2.py": "from n01 import f1\n\nf1(1)\n"}
+    put(tmp_path, files)
+    assert len(files) == 87
+
+    def shown(**changed: str) -> dict[str, str]:
+        put(tmp_path, {f"{name}.py": text for name, text in changed.items()})
+        texts = {name: (tmp_path / name).read_text() for name in files}
+        plan = planner(tmp_path)
+        return {name: plan.plan(item(text, name)).item.shown + text for name, text in texts.items()}
+
+    before = shown()
+    changed = {
+        "n00": "def f0(a):\n    return 99\n\n\ndef more(): ...\n",
+        "n01": "def f1(a):\n    return 99\n",
+    }
+    after = shown(**changed, n02="def f2(a, b):\n    return 2\n")
+    repeated = {name for name in files if before[name] != after[name]}
+    assert repeated == {"n00.py", "n01.py", "n02.py", "user0.py", "user1.py"}
+    put(tmp_path, {"AGENTS.md": "No floats."})
+    assert all(after[name] != text for name, text in shown().items())
+
+
+def test_windows_bound_the_guide(tmp_path: Path) -> None:
+    put(tmp_path, {"AGENTS.md": "x" * 8_000, **{f"n{n}.py": f"def f{n}(a): ...\n" for n in range(500)}})
+    sizes = [
+        len(replace(planner(tmp_path), readers={"reviewer": ReaderModel(context_tokens=tokens)}).guide)
+        for tokens in (300, 4_000, 16_000, 200_000)
+    ]
+    assert sizes[0] < 500
+    assert sizes[1] <= 4_000
+    assert sizes[2] <= 16_000
+    assert sizes == sorted(sizes)

@@ -22,16 +22,10 @@ def reviewed(split: Split) -> Counter[int]:
     return Counter(n for it in split.chunks for n, line in it.lines if line.is_reviewed)
 
 
-@given(
-    lines_of_text,
-    st.integers(40, 900),
-    st.none() | st.lists(st.tuples(*[st.integers(1, 70)] * 2), max_size=4),
-)
-def test_each_line_is_reviewed_once_or_skipped(lines: list[str], max_bytes: int, changed) -> None:
-    ranges = changed and [(min(it), max(it)) for it in changed]
-    wanted = [n for n in range(1, len(lines) + 1) if changed is None or any(a <= n <= b for a, b in ranges)]
-    split = split_item(lines, Outline(), changed=ranges, max_bytes=max_bytes)
-    assert sorted([*reviewed(split).elements(), *split.skipped]) == wanted
+@given(lines_of_text, st.integers(40, 900))
+def test_each_line_is_reviewed_once_or_skipped(lines: list[str], max_bytes: int) -> None:
+    split = split_item(lines, Outline(), max_bytes=max_bytes)
+    assert sorted([*reviewed(split).elements(), *split.skipped]) == [*range(1, len(lines) + 1)]
     for chunk in split.chunks:
         assert len(chunk.render().encode()) <= max_bytes
         assert {n: it.text for n, it in read_numbered_lines(chunk.render()).items()} == {
@@ -39,13 +33,12 @@ def test_each_line_is_reviewed_once_or_skipped(lines: list[str], max_bytes: int,
         }
 
 
-@given(st.integers(1, 3), st.integers(400, 2_000), st.none() | st.integers(1, 200))
-def test_ignore_comments_are_in_the_chunk_of_their_line(count: int, max_bytes: int, line: int | None) -> None:
+@given(st.integers(1, 3), st.integers(400, 2_000))
+def test_ignore_comments_are_in_the_chunk_of_their_line(count: int, max_bytes: int) -> None:
     comments = "".join(f"# symposia: ignore[r{n}] known\n" for n in range(count))
     text = "".join(f"{comments}def f{n}(x):\n    a = x\n    return a\n\n\n" for n in range(40))
     lines = split_lines(text)
-    changed = None if line is None else [(line, line)]
-    split = split_item(lines, outline_of("a.py", text), changed=changed, max_bytes=max_bytes)
+    split = split_item(lines, outline_of("a.py", text), max_bytes=max_bytes)
     for chunk in split.chunks:
         shown = dict(chunk.lines)
         for number, it in shown.items():
@@ -54,7 +47,7 @@ def test_ignore_comments_are_in_the_chunk_of_their_line(count: int, max_bytes: i
 
 
 def test_python_is_split_between_functions() -> None:
-    split = split_item(split_lines(CODE), outline_of("a.py", CODE), changed=None, max_bytes=1_000)
+    split = split_item(split_lines(CODE), outline_of("a.py", CODE), max_bytes=1_000)
     assert len(split.chunks) > 5
     for chunk in split.chunks[1:]:
         texts = dict(chunk.lines)
@@ -79,11 +72,3 @@ def test_python_is_split_between_functions() -> None:
 )
 def test_definitions_are_found_in_each_language(path: str, text: str, names: list[str]) -> None:
     assert [it.name for it in outline_of(path, text).every_definition()] == names
-
-
-def test_changed_lines_come_first() -> None:
-    lines = [f"line {n}" for n in range(1, 101)]
-    (chunk,) = split_item(lines, Outline(), changed=[(90, 91)], max_bytes=10**6).chunks
-    assert chunk.lines[0][0] == 70
-    assert chunk.reviewed == ((90, 91),)
-    assert sorted(n for n, _ in chunk.lines) == list(range(1, 101))

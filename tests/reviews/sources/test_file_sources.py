@@ -141,7 +141,7 @@ def test_skipped_files_are_listed_up_to_a_limit(folder):
     put(folder, **{f"f{at}": "" for at in range(5)}, g="1")
     texts, reasons = given(folder, SourceLimits(max_skipped=2))
     assert list(texts) == ["g.py"]
-    assert reasons == {"f0.py": "empty", "f1.py": "empty", ".": "3 more skipped"}
+    assert reasons == {"f0.py": "empty", "f1.py": "empty", "3 more files": "empty"}
 
 
 def test_ignored_files_are_omitted_unless_named(folder):
