@@ -14,25 +14,17 @@ const INVISIBLE = new RegExp(root.dataset.invisible, "gu");
 /** Attributes whose values a person sees or hears. */
 const SHOWN = new Set(["title", "aria-label"]);
 
-/** Perform an action; return its JSON. Throws Error with the server's line and `status`. */
+/** Perform an action; return its JSON. Throws Error with the server's line. */
 export async function act(path, body = {}) {
   if (isStale()) throw new Error("The page is not up to date: buttons work again when Flower and Redis answer.");
-  return answerOf(await fetch(base + path, {
+  const response = await fetch(base + path, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-XSRFToken": root.dataset.token },
     body: JSON.stringify(body),
-  }));
-}
-
-async function answerOf(response) {
-  if (response.ok) return response.json();
-  let line = `${response.status} ${response.statusText}`;
-  try {
-    line = (await response.json()).error || line;
-  } catch {
-    // The answer is not of the dashboard, for example that of a proxy.
-  }
-  throw Object.assign(new Error(makeVisible(line)), { status: response.status });
+  });
+  const answer = await response.json().catch(() => ({})); // that of a proxy may be another
+  if (!response.ok) throw new Error(makeVisible(answer.error || `${response.status} ${response.statusText}`));
+  return answer;
 }
 
 /** Buttons whose actions run. */
