@@ -2,7 +2,7 @@
 
     class InboxPage(PageHandler):
         async def get(self) -> None:
-            self.render_page("inbox.html", title="Inbox", tab="inbox", script="inbox.js")
+            self.render_page("inbox.html", title="Inbox", tab="inbox", script="forms.js")
 
     class InboxData(DataHandler):
         async def data(self) -> JsonValue:

@@ -124,7 +124,6 @@ class InboxPage(PageHandler):
                 for since, words in TIMES.items()
             ],
             time_html=time_html,
-            MAX_QUESTIONS=MAX_QUESTIONS,
             MAX_SESSIONS=MAX_SESSIONS,
         )
 

@@ -1,6 +1,10 @@
 // Forms that change something while the page stays: they send their fields as JSON to the address in `data-act`.
+import "./copy.js";
 import { drop } from "./fragments.js";
 import { act, make, runOnce } from "./page.js";
+
+const line = document.getElementById("action-status");
+let used = null; // button of the last action, which may go when the page shows the new state
 
 document.addEventListener("submit", async (event) => {
   const { target: form, submitter: button } = event;
@@ -11,14 +15,20 @@ document.addEventListener("submit", async (event) => {
   try {
     const hasRun = await runOnce(button, () => act(path, Object.fromEntries(new FormData(form, button))));
     if (!hasRun) return;
+    used = button;
     form.reset();
     problem.textContent = "";
-    document.getElementById("action-status").textContent = button.dataset.done ?? form.dataset.done;
+    line.textContent = button.dataset.done ?? form.dataset.done;
     const left = form.closest("[data-left]");
     if (left) drop(left);
   } catch (error) {
     problem.textContent = error.message;
   }
+});
+
+document.addEventListener("fragments", () => {
+  if (used && !used.isConnected && document.activeElement === document.body) line.focus({ preventScroll: true });
+  if (used && !used.isConnected) used = null;
 });
 
 // A text stays when its question is no longer open, unless it was the answer.

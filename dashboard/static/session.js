@@ -1,6 +1,7 @@
 // The page of one session: actions, answers, messages and keys. What it shows are fragments of the server.
+import "./copy.js";
 import "./fragments.js";
-import { act, allowsActions, base, getJson, runOnce } from "./page.js";
+import { act, allowsActions, base, runOnce } from "./page.js";
 
 const root = document.getElementById("session");
 const path = root.dataset.live;
@@ -83,35 +84,6 @@ async function sendPost() {
 
 function showPost() {
   post.hidden = !allowsActions || !document.querySelector("#summary[data-posts]");
-}
-
-root.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-copy], [data-copy-next], [data-copy-from]");
-  if (!button) return;
-  const addresses = button.dataset.copyFrom?.split(" ") ?? [];
-  const texts = addresses.map(async (address) => (await getJson(address.slice(base.length))).text);
-  const near = "copyNext" in button.dataset ? button.nextElementSibling.textContent : button.dataset.copy;
-  const text = near ?? Promise.all(texts).then((all) => all.join("\n\n"));
-  try {
-    await copy(text);
-    button.textContent = "copied";
-  } catch (error) {
-    button.textContent = "not copied";
-    line.textContent = `copy failed: ${error.message}`;
-  }
-});
-
-/** Copy a text, or the promise of one. Browsers have no clipboard for pages without TLS, but on the same machine. */
-async function copy(text) {
-  const whole = await text;
-  if (navigator.clipboard) return navigator.clipboard.writeText(whole);
-  const field = document.createElement("textarea");
-  field.value = whole;
-  root.append(field);
-  field.select();
-  const isCopied = document.execCommand("copy");
-  field.remove();
-  if (!isCopied) throw new Error("the browser has no clipboard for this page");
 }
 
 // The newest turn stays in view while the reader is at the end of the page.

@@ -191,7 +191,8 @@ def group_findings(run: ReviewRun, query: FindingQuery) -> tuple[list[Group], in
     worst = {name: max(finding.severity.rank for finding in findings) for name, findings in by_name.items()}
     results = {result.item.path: result for result in run.results} if query.group == "file" else {}
     first = (query.page - 1) * MAX_FINDINGS
-    groups, at = [], 0
+    groups: list[Group] = []
+    at = 0
     seen: dict[str, Iterator[int]] = {}
     for name in sorted(by_name, key=lambda name: (-worst[name], name)):
         findings = by_name[name]
