@@ -101,12 +101,10 @@ class PlacedDefect(Frozen):
     kind: str
     start_line: int
     end_line: int
-    #: Whether its lines are removed or present ones.
-    side: Side = Side.RIGHT
 
     def is_found_by(self, finding: Finding, kind: DefectKind) -> bool:
         """Return whether a finding of at most `MAX_LINES` lines is on its lines, and of its kind."""
-        if finding.path != self.path or not finding.start_line or finding.side is not self.side:
+        if finding.path != self.path or not finding.start_line or finding.side is not Side.RIGHT:
             return False
         if finding.start_line > self.end_line or finding.end_line < self.start_line:
             return False
