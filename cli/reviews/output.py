@@ -212,7 +212,7 @@ def history_table(entry: ScheduleEntry, records: list[ScheduleRunRecord]) -> Tab
     return table
 
 
-_SCORE_COLUMNS = ("planted", "found", "recall", "findings", "true", "precision", "F1")
+_SCORE_COLUMNS = ("planted", "found", "recall", "findings", "true", "precision")
 
 
 def print_scores(evaluation: Evaluation, run: ReviewRun, *, model: str | None, as_json: bool) -> None:
@@ -245,8 +245,7 @@ def print_scores(evaluation: Evaluation, run: ReviewRun, *, model: str | None, a
 def _score_cells(score: Score) -> tuple[str, ...]:
     counts = score.planted, score.found, score.findings, score.true_findings
     planted, found_defects, findings, true = map(str, counts)
-    shares = _share(score.recall), _share(score.precision), _share(score.f1)
-    return planted, found_defects, shares[0], findings, true, *shares[1:]
+    return planted, found_defects, _share(score.recall), findings, true, _share(score.precision)
 
 
 def _share(value: float | None) -> str:
@@ -299,5 +298,4 @@ def _score_json(score: Score) -> dict[str, object]:
         "findings": score.findings,
         "true_findings": score.true_findings,
         "precision": score.precision,
-        "f1": score.f1,
     }

@@ -4,7 +4,7 @@ name = "planted-defects"
 folder = "code"                    # reviewers are shown this folder, and not the file with the answers
 
 [kinds]
-race = { category = "concurrency", rules = ["B306"] }    # rules: those of programs
+race = ["race", "atomic"]          # words, one of which a finding of this kind contains
 
 [[files]]
 path = "wallet.py"
@@ -25,28 +25,10 @@ from ...models.text.numbered_lines import split_lines
 from ...models.text.paths import MAX_PATH
 from ...models.turns.frozen import Frozen
 from .defect_set import DefectSet
-from .findings import MAX_RULE, Category, Finding, Side
+from .findings import Finding
 
 Kind = Annotated[NonBlank, Field(max_length=100)]
-Rule = Annotated[NonBlank, Field(max_length=MAX_RULE)]
-
-#: Maximum number of lines that a finding about a defect may name: one that names the whole file finds nothing.
-MAX_LINES = 5
-
-
-class DefectKind(Frozen):
-    """How a finding names a kind of defects."""
-
-    #: Kind that a model reports.
-    category: Category
-    #: Rules of programs that report it.
-    rules: Annotated[tuple[Rule, ...], Field(max_length=100)] = ()
-
-    def is_named_by(self, finding: Finding) -> bool:
-        """Return whether a finding is of this kind: by its category, or by the rule of a program."""
-        return finding.category is self.category or not {finding.rule, *finding.aliases}.isdisjoint(
-            self.rules
-        )
+Word = Annotated[NonBlank, Field(max_length=100)]
 
 
 class PlantedDefect(Frozen):
@@ -55,8 +37,8 @@ class PlantedDefect(Frozen):
     kind: Kind
     #: Text that occurs on its first line, and on no other line of the file.
     quote: Annotated[NonBlank, Field(max_length=500)]
-    #: Number of its lines.
-    lines: Annotated[int, Field(ge=1, le=MAX_LINES)] = 1
+    #: Number of lines that a finding about it may name.
+    lines: Annotated[int, Field(ge=1, le=100)] = 1
 
 
 class DatasetFile(Frozen):
@@ -73,7 +55,8 @@ class Dataset(Frozen):
     name: Annotated[NonBlank, Field(max_length=100)]
     #: Folder of the files, relative to that of the data set.
     folder: Annotated[NonBlank, Field(max_length=MAX_PATH)]
-    kinds: Annotated[dict[Kind, DefectKind], Field(min_length=1, max_length=100)]
+    #: Words by kind: a finding is about a defect if its rule or its text contains one of them.
+    kinds: Annotated[dict[Kind, tuple[Word, ...]], Field(min_length=1, max_length=100)]
     files: Annotated[tuple[DatasetFile, ...], Field(min_length=1, max_length=5_000)]
 
     @model_validator(mode="after")
@@ -102,13 +85,14 @@ class PlacedDefect(Frozen):
     start_line: int
     end_line: int
 
-    def is_found_by(self, finding: Finding, kind: DefectKind) -> bool:
-        """Return whether a finding of at most `MAX_LINES` lines is on its lines, and of its kind."""
-        if finding.path != self.path or not finding.start_line or finding.side is not Side.RIGHT:
+    def is_found_by(self, finding: Finding, words: tuple[str, ...]) -> bool:
+        """Return whether a finding is on its lines and contains one of the words."""
+        if finding.path != self.path or not finding.start_line:
             return False
         if finding.start_line > self.end_line or finding.end_line < self.start_line:
             return False
-        return finding.end_line - finding.start_line < MAX_LINES and kind.is_named_by(finding)
+        text = "\n".join((finding.rule, *finding.aliases, finding.message, finding.why, finding.suggestion))
+        return any(word.casefold() in text.casefold() for word in words)
 
 
 def place_defects(file: DatasetFile, text: str) -> Iterator[PlacedDefect]:

@@ -2,8 +2,7 @@
 
 Recall is the share of the planted defects that are found; a defect in a file that was not reviewed is missed.
 Precision is the share of the findings that are about a planted defect: for a kind, of those in the files with
-defects of this kind; in total, of all findings, also those in files without defects. A finding is about one defect at
-most, and only the first one about a defect counts: further ones lower the precision.
+defects of this kind; in total, of all findings, also those in files without defects.
 """
 
 from __future__ import annotations
@@ -37,11 +36,6 @@ class Score:
         """Share of the findings that are about a planted defect; None: there is no finding."""
         return self.true_findings / self.findings if self.findings else None
 
-    @property
-    def f1(self) -> float | None:
-        """Harmonic mean of recall and precision: low if one of them is low; None: none is planted."""
-        return 2 * self.found / (self.planted + self.findings) if self.planted else None
-
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
@@ -71,17 +65,17 @@ def score_run(dataset: Dataset, defects: Sequence[PlacedDefect], run: ReviewRun)
     """
     paths = {file.path for file in dataset.files}
     findings = [finding for finding in run.open_findings if finding.path in paths]
-    found_by = _match(findings, defects, dataset)
-    true_findings = {id(finding) for finding in found_by.values()}
+    marks = [_Match(finding, tuple(_found_by(finding, defects, dataset.kinds))) for finding in findings]
+    found_defects = {defect for mark in marks for defect in mark.defects}
 
     def score(paths: Collection[str], kind: str | None = None) -> Score:
-        mine = [finding for finding in findings if finding.path in paths]
+        mine = [mark for mark in marks if mark.finding.path in paths]
         planted = [defect for defect in defects if defect.path in paths and kind in (None, defect.kind)]
         return Score(
             len(planted),
-            sum(defect in found_by for defect in planted),
+            sum(defect in found_defects for defect in planted),
             len(mine),
-            sum(id(finding) in true_findings for finding in mine),
+            sum(bool(mark.defects) for mark in mine),
         )
 
     kinds = {kind: {defect.path for defect in defects if defect.kind == kind} for kind in dataset.kinds}
@@ -97,21 +91,20 @@ def score_run(dataset: Dataset, defects: Sequence[PlacedDefect], run: ReviewRun)
         clean_findings=score(clean).findings,
         clean_files=len(clean),
         unreviewed=tuple(file.path for file in dataset.files if file.path not in reviewed),
-        missed=tuple(defect for defect in defects if defect not in found_by),
-        false_findings=tuple(finding for finding in findings if id(finding) not in true_findings),
+        missed=tuple(defect for defect in defects if defect not in found_defects),
+        false_findings=tuple(mark.finding for mark in marks if not mark.defects),
     )
 
 
-def _match(
-    findings: Sequence[Finding], defects: Iterable[PlacedDefect], dataset: Dataset
-) -> dict[PlacedDefect, Finding]:
-    """Return the finding that is about each defect; a defect without one is missing."""
-    unused = sorted(findings, key=lambda finding: (finding.end_line, finding.start_line))
-    matches: dict[PlacedDefect, Finding] = {}
-    for defect in sorted(defects, key=lambda defect: defect.end_line):
-        kind = dataset.kinds[defect.kind]
-        finding = next((finding for finding in unused if defect.is_found_by(finding, kind)), None)
-        if finding is not None:
-            matches[defect] = finding
-            unused.remove(finding)
-    return matches
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A finding, and the defects that it is about."""
+
+    finding: Finding
+    defects: tuple[PlacedDefect, ...]
+
+
+def _found_by(
+    finding: Finding, defects: Iterable[PlacedDefect], words: Mapping[str, tuple[str, ...]]
+) -> Iterable[PlacedDefect]:
+    return (defect for defect in defects if defect.is_found_by(finding, words[defect.kind]))

@@ -10,7 +10,6 @@ import pytest
 
 from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
-from symposia.reviews.values.findings import Category
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "review_eval"
 AGENTS = """
@@ -28,7 +27,7 @@ model = "house"
 DATASET = """
 name = "small"
 folder = "code"
-kinds = { race = { category = "concurrency" }, leak = { category = "resource" } }
+kinds = { race = ["atomic"], leak = ["close"] }
 
 [[files]]
 path = "a.py"
@@ -44,36 +43,23 @@ defects = [{ kind = "leak", quote = "file = open(" }]
 path = "c.py"
 set = "held-back"
 """
-REST = "\n\n# A file is longer than what a finding may name.\n" * 3
 FILES = {
-    "a.py": "def a(read, write):\n    x = read()\n    write(x + 1)\n" + REST,
-    "b.py": "def b(path):\n    file = open(path)\n    return file.read(1)\n" + REST,
-    "c.py": "def c(path):\n    with open(path) as file:\n        return file.read(1)\n" + REST,
+    "a.py": "def a(read, write):\n    x = read()\n    write(x + 1)\n",
+    "b.py": "def b(path):\n    file = open(path)\n    return file.read(1)\n",
+    "c.py": "def c(path):\n    with open(path) as file:\n        return file.read(1)\n",
 }
-WORDS = " ".join(category.value for category in Category)
-
-
-def finding(file: str, line: int, kind: str, **more: object) -> dict[str, object]:
-    quote = FILES[file].splitlines()[line - 1]
-    words = {"title": "It fails", "why": f"With two callers it fails: {WORDS}."}
-    place = {"file": file, "side": "new", "line": line, "end_line": line, "quote": quote}
-    return {**place, "kind": kind, "severity": "high", "confidence": 0.9, **words, **more}
-
-
-#: What a model reports, and its recall and F1. Every answer contains all words of the kinds.
-MODELS = {
-    "finds one": ([finding("a.py", 2, "concurrency")], 0.5, 0.67),
-    "perfect": ([finding("a.py", 2, "concurrency"), finding("b.py", 2, "resource")], 1.0, 1.0),
-    "marks whole files": (
-        [finding(file, 1, kind, end_line=12) for file in FILES for kind in ("concurrency", "resource")],
-        0.0,
-        0.0,
-    ),
-    "marks each line": (
-        [finding(file, line, kind) for file in FILES for line in (1, 2, 3) for kind in Category],
-        1.0,
-        0.04,
-    ),
+#: The same answer to each request: only `a.py` has the quoted line, so the finding is dropped in the others.
+ANSWER = {
+    "findings": [
+        {
+            "line": 2,
+            "quote": "x = read()",
+            "rule": "race",
+            "severity": "high",
+            "message": "This is not atomic.",
+        }
+    ],
+    "summary": "looked",
 }
 
 
@@ -96,24 +82,22 @@ def test_programs_find_what_they_can_see(worked: Terminal):
 
 @pytest.mark.long
 @pytest.mark.leaves_keys
-@pytest.mark.parametrize("name", MODELS)
-def test_model_is_scored_and_asked_once(terminal: Terminal, tmp_path: Path, name: str):
-    findings, recall, f1 = MODELS[name]
+def test_model_is_scored_and_asked_once(terminal: Terminal, tmp_path: Path):
     (tmp_path / "set" / "code").mkdir(parents=True)
     (tmp_path / "set" / "dataset.toml").write_text(DATASET)
-    for file, text in FILES.items():
-        (tmp_path / "set" / "code" / file).write_text(text)
+    for name, text in FILES.items():
+        (tmp_path / "set" / "code" / name).write_text(text)
     (terminal.folder / "data").mkdir(exist_ok=True)
     with StubModel() as model:
-        model.answers(completion(json.dumps({"findings": findings, "summary": "looked"})))
+        model.answers(completion(json.dumps(ANSWER)))
         (tmp_path / "mine.toml").write_text(AGENTS.format(url=model.url))
         terminal.settings |= {"agents_file": str(tmp_path / "mine.toml"), "archive": "true"}
         arguments = ("review", "eval", str(tmp_path / "set"), "--model", "coder", "--json")
         scores = terminal.call(*arguments).json()
-        assert scores["total"]["recall"] == recall
-        assert round(scores["total"]["f1"], 2) == f1
-        asked = len(model.asked)
-        assert scores["usage"]["cost_micros"] == asked * (11 * 1 + 7 * 2)
+        assert (scores["total"]["recall"], scores["total"]["precision"]) == (0.5, 1.0)
+        assert (scores["kinds"]["race"]["found"], scores["kinds"]["leak"]["found"]) == (1, 0)
+        assert scores["usage"]["cost_micros"] == 3 * (11 * 1 + 7 * 2)
+        assert len(model.asked) == 3
         assert not any("held-back" in json.dumps(it.body) for it in model.asked)
         again = terminal.call(*arguments).json()
-        assert (again["total"], len(model.asked)) == (scores["total"], asked)
+        assert (again["total"], len(model.asked)) == (scores["total"], 3)

@@ -16,7 +16,7 @@ SHIPPED = Path(__file__).parents[3] / "examples" / "review_eval"
 SMALL = """
 name = "small"
 folder = "code"
-kinds = { race = { category = "concurrency" } }
+kinds = { race = ["atomic"] }
 files = [{ path = "a.py", set = "tuning", defects = [{ kind = "race", quote = "x = 1" }] }]
 """
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from review_tools.values import a_finding, a_result, a_run
 from symposia.models.errors import InvalidInput
 from symposia.reviews.values.defect_set import DefectSet
 from symposia.reviews.values.evaluation import Dataset, DatasetFile, place_defects
-from symposia.reviews.values.findings import Category, Finding, FindingStatus, Side
+from symposia.reviews.values.findings import Finding, FindingStatus
 from symposia.reviews.values.scores import Score, score_run
 
 TEXT = "def a():\n    x = get()\n    put(x + 1)\n\n\ndef b():\n    eval(x)\n"
@@ -23,7 +21,7 @@ def dataset(**changes: Any) -> Dataset:
     content = {
         "name": "d",
         "folder": "code",
-        "kinds": {"race": {"category": "concurrency"}, "eval": {"category": "injection", "rules": ["S307"]}},
+        "kinds": {"race": ["atomic"], "eval": ["eval", "S307"]},
         "files": [
             {"path": "a.py", "set": "tuning", "defects": [race]},
             {"path": "b.py", "set": "held-back", "defects": [{"kind": "eval", "quote": "eval("}]},
@@ -42,12 +40,11 @@ def score(
     return score_run(data, defects, a_run(*results, findings=findings))
 
 
-def race(**changes: Any) -> Finding:
-    return a_finding(**{"path": "a.py", "line": 2, "category": Category.CONCURRENCY, **changes})
-
-
-def test_findings_on_the_lines_and_of_the_kind_count():
-    found = score(race(line=3), a_finding(path="b.py", line=7, rule="S307"))
+def test_findings_on_the_lines_with_a_word_count():
+    found = score(
+        a_finding(path="a.py", line=3, message="Not ATOMIC."),
+        a_finding(path="b.py", line=7, message="no", rule="S307"),
+    )
     assert (found.total, found.missed, found.false_findings) == (Score(2, 2, 2, 2), (), ())
     assert (found.total.recall, found.total.precision) == (1.0, 1.0)
 
@@ -55,15 +52,12 @@ def test_findings_on_the_lines_and_of_the_kind_count():
 @pytest.mark.parametrize(
     "finding",
     [
-        race(line=4),
-        race(line=0),
-        race(line=1, end_line=6),
-        race(side=Side.LEFT),
-        race(category=Category.SLOW, message="A race: not atomic, concurrency."),
-        race(category=None),
-        race(path="c.py"),
+        a_finding(path="a.py", line=4, message="Not atomic."),
+        a_finding(path="a.py", line=0, message="Not atomic."),
+        a_finding(path="a.py", line=2, message="Short name."),
+        a_finding(path="c.py", line=2, message="Not atomic."),
     ],
-    ids=["other-line", "whole-file", "many-lines", "removed-line", "other-kind", "no-kind", "clean-file"],
+    ids=["other-line", "whole-file", "other-problem", "clean-file"],
 )
 def test_other_findings_are_false(finding: Finding):
     found = score(finding)
@@ -71,29 +65,21 @@ def test_other_findings_are_false(finding: Finding):
     assert len(found.missed) == 2
 
 
-def test_further_findings_of_a_defect_are_false():
-    found = score(race(line=2), race(line=3))
-    assert found.kinds["race"] == Score(1, 1, 2, 1)
+def test_several_findings_of_one_defect_find_it_once():
+    twice = [a_finding(path="a.py", line=line, message="Not atomic.") for line in (2, 3)]
+    found = score(*twice)
+    assert found.kinds["race"] == Score(1, 1, 2, 2)
     assert found.kinds["eval"] == Score(1, 0, 0, 0)
 
 
-@settings(max_examples=50)
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from([*Category])), max_size=30))
-def test_findings_everywhere_cost_precision(places):
-    findings = [race(line=line, end_line=line + more, category=kind) for line, more, kind in places if line]
-    total = score(*findings).total
-    assert total.true_findings == total.found <= 1
-    assert total.findings == len(findings)
-
-
 def test_sets_and_clean_files_have_scores_of_their_own():
-    found = score(race(), a_finding(path="c.py", line=1))
+    found = score(a_finding(path="a.py", line=2, message="atomic"), a_finding(path="c.py", line=1))
     assert found.sets == {DefectSet.TUNING: Score(1, 1, 1, 1), DefectSet.HELD_BACK: Score(1, 0, 1, 0)}
     assert (found.clean_findings, found.clean_files) == (1, 1)
 
 
 def test_suppressed_and_gone_findings_do_not_count():
-    finding = race()
+    finding = a_finding(path="a.py", line=2, message="atomic")
     closed = [
         finding.model_copy(update={"status": it}) for it in (FindingStatus.GONE, FindingStatus.SUPPRESSED)
     ]
