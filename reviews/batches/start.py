@@ -96,15 +96,19 @@ class ItemUploader:
         self._bytes += size
         for session in sessions:
             self.total += 1
-            needs = reserved_needs(session, self.head.panel.for_path(session.item.path), self.head.readers)
+            needs = reserved_needs(
+                session, self.head.panel.for_path(session.item.typed_path), self.head.readers
+            )
             self.context.store.add(self.head.batch_id, self.total, session.item, session.opening, needs=needs)
         return True
 
     def _is_wanted(self, read: ReadItem) -> bool:
-        missed = [tool.agent for tool in self.absent if tool.reviews(read.item.path)]
-        if not self.head.panel.reviews(read.item.path):
+        missed = [tool.agent for tool in self.absent if tool.reviews(read.item.typed_path)]
+        if not self.head.panel.reviews(read.item.typed_path):
             self.missed_tools.update(missed)
-            return self._skip(SkippedItem(path=read.item.path, reason=self._reason(read.item.path, missed)))
+            return self._skip(
+                SkippedItem(path=read.item.path, reason=self._reason(read.item.typed_path, missed))
+            )
         if read.text.strip():
             self.missed_tools.update(missed)
         return is_reviewable(read) or self._skip(SkippedItem(path=read.item.path, reason=EMPTY))

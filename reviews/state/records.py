@@ -21,7 +21,7 @@ from ..values.runs import Item, ItemState, SkippedItem
 from ..values.tool_settings import ToolSettings
 
 #: Maximum number of items of a batch.
-MAX_ITEMS = 10_000
+MAX_ITEMS = 100_000
 #: Maximum bytes of text that a batch may keep until its sessions are opened.
 MAX_TEXT_BYTES = 268_435_456
 
