@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from ...models.sessions.subsessions import SESSION_AGENT
-from ..kinds.command import CommandEntry
+from ..kinds.command import BatchedCommandEntry, CommandEntry
 from ..kinds.human import HumanEntry
 from ..kinds.python import PythonEntry
 from ..kinds.scripted import ScriptedEntry
@@ -17,7 +17,7 @@ from .agents_file import AgentEntry
 
 def _reviewer(tool: str) -> CommandEntry:
     argv = ("{python}", "-m", "symposia.agents.reviewers.code", tool)
-    return CommandEntry(kind="command", argv=argv, timeout_s=60, window=20)
+    return BatchedCommandEntry(kind="command", argv=argv, timeout_s=60, window=20)
 
 
 def _program(*argv: str) -> CommandEntry:

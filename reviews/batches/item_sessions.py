@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 
@@ -16,7 +17,7 @@ from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenB
 from ...models.sessions.stop_syntax import read_stop
 from ...models.sessions.submission import Submission
 from ...models.text.ids import derived_id
-from ...models.turns.turn import REVIEW_PARAMETER
+from ...models.turns.turn import OUTPUTS_FIELD, REVIEW_PARAMETER
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..chunks.form import ShownFile, read_opening
@@ -98,6 +99,8 @@ def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, J
     parameter: dict[str, JsonValue] = {"batch": head.batch_id, "item": record.number, "path": item.typed_path}
     if head.settings.is_used:
         parameter["settings"] = head.settings.for_path(item.path, opening)
+    if record.outputs:
+        parameter[OUTPUTS_FIELD] = json.loads(record.outputs)
     if item.facts is not None:
         parameter["facts"] = item.facts.model_dump(mode="json")
     if head.panel.read_files:

@@ -117,6 +117,8 @@ class ItemRecord:
     cost_micros: int | None
     #: `ItemResult` of its newest finished attempt, as JSON.
     result: str | None
+    #: Outputs of programs for it by agent, as JSON; empty: there are none.
+    outputs: str = ""
 
 
 #: Fields of the hash of a batch that the view has under the same name.
