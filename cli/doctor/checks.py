@@ -29,6 +29,7 @@ from ...models.memory.recollections import Scope
 from ...models.text.redact import without_password
 from ...models.text.redis_address import source_of
 from ...models.text.words import count_of
+from ...reviews.panels import OPTIONAL_PROGRAMS, program_versions
 from ...reviews.state.queues import DeliveryQueue
 from ...schedules.schedules import Schedules
 from ...schedules.store import ScheduleStore
@@ -100,6 +101,15 @@ def run_checks(settings: Settings, *, probe: bool = False) -> Iterator[CheckResu
         yield bad("archive", f"needs the package {error.package}", advice)
     if url is not None or settings.broker_url is not None:
         yield from _broker(settings, url)
+    yield _review_tools()
+
+
+def _review_tools() -> CheckResult:
+    """Report the versions of the programs that review code."""
+    versions = program_versions()
+    missing = [name for name in OPTIONAL_PROGRAMS if name not in versions]
+    shown = ", ".join(f"{name} {number}" for name, number in versions.items()) or "none is installed"
+    return good("review tools", f"{shown}; not installed: {', '.join(missing)}" if missing else shown)
 
 
 def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckResult]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 
@@ -16,7 +17,7 @@ from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenB
 from ...models.sessions.stop_syntax import read_stop
 from ...models.sessions.submission import Submission
 from ...models.text.ids import derived_id
-from ...models.turns.turn import REVIEW_PARAMETER
+from ...models.turns.turn import OUTPUTS_FIELD, REVIEW_PARAMETER
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..chunks.form import ShownFile, read_opening
@@ -57,7 +58,7 @@ def item_session_id(batch_id: str, number: int, attempt: int) -> str:
 
 def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submission:
     """Return the session of an item. Raises InvalidInput: a panel that cannot be run."""
-    panel = panel_of_part(head.panel.for_path(record.item.path), head.readers, record.item.part)
+    panel = panel_of_part(head.panel.for_path(record.item.typed_path), head.readers, record.item.part)
     title = "".join(
         character if character.isprintable() else "?" for character in f"Review of {record.item.path}"
     )
@@ -95,9 +96,11 @@ def _guide(head: BatchHead, record: ItemRecord) -> list[dict[str, str]]:
 def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, JsonValue]:
     """Return what the session's agents learn of the item: path, settings of its project, facts, part."""
     item = record.item
-    parameter: dict[str, JsonValue] = {"batch": head.batch_id, "item": record.number, "path": item.path}
+    parameter: dict[str, JsonValue] = {"batch": head.batch_id, "item": record.number, "path": item.typed_path}
     if head.settings.is_used:
         parameter["settings"] = head.settings.for_path(item.path, opening)
+    if record.outputs:
+        parameter[OUTPUTS_FIELD] = json.loads(record.outputs)
     if item.facts is not None:
         parameter["facts"] = item.facts.model_dump(mode="json")
     if head.panel.read_files:
@@ -162,7 +165,7 @@ def result_of(
     An item counts as failed if a reviewer could not answer, or a model answered in another form; it has the
     findings of the other reviewers.
     """
-    seats = panel_of_part(head.panel.for_path(record.item.path), head.readers, record.item.part).seats
+    seats = panel_of_part(head.panel.for_path(record.item.typed_path), head.readers, record.item.part).seats
     verifiers = {seat.name for seat in seats if seat.role == VERIFIER}
     paths = tuple(dict.fromkeys(item.path for item in record.item.members))
     answer_of_turn = {

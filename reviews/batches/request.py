@@ -14,7 +14,7 @@ from ...models.text.ids import new_id
 from ..archive.access import known_results
 from ..chunks.planner import ItemPlan, PlannedSession, SessionPlanner
 from ..chunks.project import Project
-from ..panels import missing_tools, panel_sha
+from ..panels import UNNAMED_PROGRAMS, missing_tools, panel_sha
 from ..values.changes import ChangeDescription
 from ..values.panels import Panel, PanelTool, readers_of
 from ..values.runs import Item, ReadItem, SkippedItem
@@ -66,9 +66,11 @@ class ReviewRequest:
 
 
 def without_missing_tools(order: ReviewRequest) -> tuple[ReviewRequest, tuple[PanelTool, ...]]:
-    """Return the request without tools that are not installed on this machine, and these tools."""
+    """Return the request without tools that are not installed on this machine, and those to name in reports."""
     missing = missing_tools(order.panel)
-    absent = tuple(tool for tool in order.panel.tools if tool.agent in missing)
+    absent = tuple(
+        tool for tool in order.panel.tools if tool.agent in missing and tool.agent not in UNNAMED_PROGRAMS
+    )
     return replace(order, panel=order.panel.without_tools(missing)), absent
 
 
@@ -128,7 +130,11 @@ def estimate_review(
     planner = planner_of(order, readers, project)
     skipped, plans = list(order.settings.notes), list[ItemPlan]()
     for entry in order.source:
-        if isinstance(entry, ReadItem) and order.panel.reviews(entry.item.path) and is_reviewable(entry):
+        if (
+            isinstance(entry, ReadItem)
+            and order.panel.reviews(entry.item.typed_path)
+            and is_reviewable(entry)
+        ):
             plan = planner.plan(entry)
             plans += [plan] if plan.sessions or plan.changed else []
             skipped += plan.skipped

@@ -22,6 +22,7 @@ from ..values.runs import Item, ItemResult, ReadItem, RunState, SkippedItem, Ski
 from .batch import advance_batch, stop_batch
 from .context import ReviewContext
 from .needs import refuse_unpriced, reserved_needs
+from .program_runs import Outputs, outputs_of, run_programs
 from .request import ReviewRequest, is_reviewable, planner_of, without_missing_tools
 
 _TOO_MANY = f"over the limit of {MAX_ITEMS} sessions"
@@ -40,6 +41,8 @@ class ItemUploader:
     #: Tools of the panel that are not installed.
     absent: tuple[PanelTool, ...]
     everything: bool
+    #: Agents that no agents file replaces.
+    built_in: frozenset[str] = frozenset()
     #: Number of sessions and unchanged items.
     total: int = 0
     unchanged: int = 0
@@ -47,6 +50,7 @@ class ItemUploader:
     #: Number of items by tool that would have reviewed them, but is not installed.
     missed_tools: Counter[str] = field(default_factory=Counter)
     _bytes: int = 0
+    _outputs: Outputs = field(default_factory=dict)
     #: All files of a change, and those that models must review.
     _items: list[Item] = field(default_factory=list)
     _changed: list[ChangedFile] = field(default_factory=list)
@@ -60,6 +64,13 @@ class ItemUploader:
             if isinstance(entry, ReadItem) and self._is_wanted(entry)
         ]
         cached = self._known(plans)
+        wanted = {plan.item.key for plan in plans} - cached.keys()
+        self._outputs = run_programs(
+            [read for read in reads if isinstance(read, ReadItem) and read.item.key in wanted],
+            self.head.panel,
+            self.head.settings,
+            built_in=self.built_in,
+        )
         for plan in plans:
             for skipped in plan.skipped:
                 self._skip(skipped)
@@ -96,15 +107,26 @@ class ItemUploader:
         self._bytes += size
         for session in sessions:
             self.total += 1
-            needs = reserved_needs(session, self.head.panel.for_path(session.item.path), self.head.readers)
-            self.context.store.add(self.head.batch_id, self.total, session.item, session.opening, needs=needs)
+            needs = reserved_needs(
+                session, self.head.panel.for_path(session.item.typed_path), self.head.readers
+            )
+            self.context.store.add(
+                self.head.batch_id,
+                self.total,
+                session.item,
+                session.opening,
+                needs=needs,
+                outputs=outputs_of(session, self._outputs),
+            )
         return True
 
     def _is_wanted(self, read: ReadItem) -> bool:
-        missed = [tool.agent for tool in self.absent if tool.reviews(read.item.path)]
-        if not self.head.panel.reviews(read.item.path):
+        missed = [tool.agent for tool in self.absent if tool.reviews(read.item.typed_path)]
+        if not self.head.panel.reviews(read.item.typed_path):
             self.missed_tools.update(missed)
-            return self._skip(SkippedItem(path=read.item.path, reason=self._reason(read.item.path, missed)))
+            return self._skip(
+                SkippedItem(path=read.item.path, reason=self._reason(read.item.typed_path, missed))
+            )
         if read.text.strip():
             self.missed_tools.update(missed)
         return is_reviewable(read) or self._skip(SkippedItem(path=read.item.path, reason=EMPTY))
@@ -191,6 +213,7 @@ def start_batch(
         project=project,
         absent=absent,
         everything=order.everything,
+        built_in=workers.known_agents().built_in,
         skipped=SkippedList(_MAX_SKIPPED_LISTED, order.settings.notes),
     )
     source = iter(order.source)

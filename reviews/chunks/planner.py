@@ -169,7 +169,7 @@ class SessionPlanner:
             return ItemPlan(item, (PlannedSession(item, plain_opening(item, text)),))
         if item.is_change:
             return self._plan_change(read)
-        outline, lines = outline_of(item.path, text), split_lines(text)
+        outline, lines = outline_of(item.typed_path, text), split_lines(text)
         sections_room = int(self._room * _SECTIONS_SHARE)
         sections = self._sections(read, text, sections_room)
         # What is set aside does not depend on what is shown there, so that a chunk changes only with its text.
@@ -197,7 +197,7 @@ class SessionPlanner:
         """Return the plan of a changed, new, renamed or deleted file."""
         item, lines = read.item, split_lines(read.text)
         is_deleted = item.kind is ItemKind.DELETED
-        outline = Outline() if is_deleted else outline_of(item.path, read.text)
+        outline = Outline() if is_deleted else outline_of(item.typed_path, read.text)
         hunks = read.hunks if read.hunks is not None else (Hunk(1, 0, (), 1, len(lines)),)
         changed = change_lines([] if is_deleted else lines, outline, hunks)
         shown = changed.render()
@@ -212,7 +212,7 @@ class SessionPlanner:
         with_programs = (
             not is_deleted
             and bool(read.text.strip())
-            and bool(program_seats(self.panel.for_path(item.path), self.readers))
+            and bool(program_seats(self.panel.for_path(item.typed_path), self.readers))
         )
         item = _with_shown(item, self._digest([shown, *(section.text for section in sections)]))
         count = max(len(parts), 1) + with_programs
@@ -292,7 +292,7 @@ class SessionPlanner:
         if len(chunks) == 1 and len(chunks[0].lines) == len(lines):
             return [self._session(item, numbered_opening(item, chunks[0], sections=sections))]
         planned: list[PlannedSession] = []
-        with_programs = bool(program_seats(self.panel.for_path(item.path), self.readers))
+        with_programs = bool(program_seats(self.panel.for_path(item.typed_path), self.readers))
         count = len(chunks) + with_programs
         if with_programs:
             part = ItemPart(number=1, count=count, readers=PartReaders.PROGRAMS)

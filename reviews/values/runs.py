@@ -84,6 +84,8 @@ class Item(Frozen):
     removed: Annotated[tuple[tuple[int, int], ...], Field(exclude_if=lambda value: not value)] = ()
     #: Earlier path of a file that was renamed since the compared revision; empty: none. Not archived.
     renamed_from: Annotated[Text, Field(max_length=MAX_PATH)] = ""
+    #: Suffix of its language, if its path does not end with it: of scripts and notebooks. Not archived.
+    suffix: Annotated[Text, Field(max_length=20, exclude_if=lambda value: not value)] = ""
     #: What its repository contradicts, for documents.
     facts: RepositoryFacts | None = None
     #: Hash of the project's settings that concern it, a part of the cache key; empty: none. Not archived.
@@ -94,6 +96,11 @@ class Item(Frozen):
     part: ItemPart | None = None
     #: The items that one session reviews together; empty: only this one. Not archived.
     together: Annotated[tuple[Item, ...], Field(exclude_if=lambda value: not value)] = ()
+
+    @property
+    def typed_path(self) -> str:
+        """Its path with the suffix of its language, by which programs and parsers choose files."""
+        return f"{self.path}{self.suffix}"
 
     @property
     def is_change(self) -> bool:
