@@ -47,7 +47,7 @@ def write_commit(entry: dict[str, Any], target: Path) -> list[dict[str, Any]]:
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(f"{entry['repository']} {entry['commit']}: {entry['licence']}\n")
     defects = entry.get("defects", [])
-    own = ("kind", "quote", "lines", "side")
+    own = ("kind", "quote", "line", "lines", "side")
     return [
         {
             "path": f"{name}/{path}",

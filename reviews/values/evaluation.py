@@ -15,7 +15,7 @@ defects = [{ kind = "race", quote = "tempfile.mktemp(", lines = 2 }]
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -26,7 +26,7 @@ from ...models.text.numbered_lines import split_lines
 from ...models.text.paths import MAX_PATH
 from ...models.turns.frozen import Frozen
 from .defect_set import DefectSet
-from .findings import Category, Finding, Side
+from .findings import MAX_LINE, Category, Finding, Side
 
 Kind = Annotated[NonBlank, Field(max_length=100)]
 Word = Annotated[NonBlank, Field(max_length=100)]
@@ -37,11 +37,19 @@ class PlantedDefect(Frozen):
 
     kind: Kind
     #: Text that occurs on its first line, and on no other line of the file.
-    quote: Annotated[NonBlank, Field(max_length=500)]
+    quote: Annotated[str, Field(max_length=500)] = ""
+    #: Number of its first line, in place of a quote.
+    line: Annotated[int, Field(ge=0, le=MAX_LINE)] = 0
     #: Number of lines that a finding about it may name.
     lines: Annotated[int, Field(ge=1, le=100)] = 1
     #: `left`: its lines were removed, and are those of the text before the change.
     side: Side = Side.RIGHT
+
+    @model_validator(mode="after")
+    def _check_line(self) -> Self:
+        if bool(self.quote.strip()) == bool(self.line):
+            raise ValueError("must have a quote or a line")
+        return self
 
 
 class DatasetFile(Frozen):
@@ -147,7 +155,7 @@ def place_defects(file: DatasetFile, text: str, before: str = "") -> Iterator[Pl
     texts = {Side.RIGHT: split_lines(text), Side.LEFT: split_lines(before)}
     for defect in file.defects:
         lines = texts[defect.side]
-        numbers = [number for number, line in enumerate(lines, start=1) if defect.quote in line]
+        numbers = [defect.line] if defect.line else _lines_with(defect.quote, lines)
         if len(numbers) != 1:
             rule = f"must be on exactly one line of {file.path}, and is on {len(numbers)}"
             raise InvalidInput("quote", defect.quote, rule)
@@ -159,3 +167,8 @@ def place_defects(file: DatasetFile, text: str, before: str = "") -> Iterator[Pl
             end_line=min(numbers[0] + defect.lines - 1, len(lines)),
             side=defect.side,
         )
+
+
+def _lines_with(quote: str, lines: Sequence[str]) -> list[int]:
+    """Return the numbers of the lines with a text."""
+    return [number for number, line in enumerate(lines, start=1) if quote in line]

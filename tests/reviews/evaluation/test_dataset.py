@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -120,13 +121,27 @@ def test_commits_are_fetched_as_a_data_set(tmp_path: Path):
         run(["git", "-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "change"])
     commit = run(["git", "rev-parse", "HEAD"]).stdout.strip()
     script = SHIPPED.with_name("review_eval_commits")
-    defect = '{ path = "a.py", kind = "removed-check", quote = "if bad:", lines = 2, side = "left" }'
+    defect = '{ path = "a.py", kind = "removed-check", line = 1, lines = 2, side = "left" }'
     (tmp_path / "commits.toml").write_text(
         f'[[commits]]\nrepository = "file://{origin}"\nlicence = "MIT"\ncommit = "{commit}"\ndefects = [{defect}]\n'
-        + (script / "commits.toml").read_text().replace("seed = 7", "")
+        + _without_commits(script / "commits.toml")
     )
     subprocess.run([sys.executable, script / "fetch.py", "commits.toml", "set"], cwd=tmp_path, check=True)
     loaded = read_dataset(tmp_path / "set")
     assert [(it.path, it.start_line, it.side) for it in loaded.defects] == [
         (f"origin-{commit[:8]}/a.py", 1, "left")
     ]
+
+
+def _without_commits(file: Path) -> str:
+    text, _, _ = file.read_text().partition("\n[[commits]]")
+    return text.replace("seed = 7", "")
+
+
+def test_listed_commits_name_their_defects():
+    listed = tomllib.loads((SHIPPED.with_name("review_eval_commits") / "commits.toml").read_text())
+    assert all(len(it["commit"]) == 40 and it["licence"] for it in listed["commits"])
+    kinds = [defect["kind"] for it in listed["commits"] for defect in it.get("defects", ())]
+    assert set(kinds) <= listed["kinds"].keys() == listed["categories"].keys()
+    assert len(kinds) >= 60
+    assert sum("defects" not in it for it in listed["commits"]) >= 60
