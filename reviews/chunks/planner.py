@@ -44,8 +44,8 @@ _OPENING_SHARE = 0.75
 #: Shares of that for the guide, and for the context beside the text of an item.
 _GUIDE_SHARE, _SECTIONS_SHARE = 0.3, 0.1
 #: Maximum bytes of the map of the project: the same for all items of a batch, so that providers have it in their cache.
-#: A change is a few requests, and its map is small.
-MAX_MAP_BYTES, MAX_CHANGE_MAP_BYTES = 32_768, 2_048
+#: A change, which is a few requests, has callers and signatures instead.
+MAX_MAP_BYTES = 65_536
 #: Maximum bytes of the rules of the project in the guide for a change.
 _MAX_CHANGE_RULES_BYTES = 4_096
 #: Bytes of the files of a change that are reviewed in one session.
@@ -110,10 +110,12 @@ class SessionPlanner:
         """What models are shown before the text of every item; empty without models."""
         if not self.readers:
             return ""
-        room = self._guide_room - len(self._rules.encode())
-        most = MAX_MAP_BYTES if self.change is None else MAX_CHANGE_MAP_BYTES
-        shown = self._project.map(min(max(room, 0), most)) if not self._is_of_documents else ""
-        title = "Files of the project, with their functions and classes:"
+        has_map = self.change is None and not self._is_of_documents
+        room = min(self._guide_room - len(self._rules.encode()), MAX_MAP_BYTES) if has_map else 0
+        shown = self._project.map(room) if room > 0 else ""
+        title = (
+            "Files of the project, with their functions and classes; the most imported ones if they are many:"
+        )
         return "\n\n".join(filter(None, (self._rules, f"{title}\n{shown}" if shown else "")))
 
     @cached_property
