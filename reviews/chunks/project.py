@@ -131,7 +131,7 @@ class Project:
         with SandboxedFolder(self.folder) as root:
             texts = {name: _read(root, name) for name in RULE_FILES if root.exists(name)}
         cut = {name: text.encode()[:MAX_RULES_BYTES].decode(errors="ignore") for name, text in texts.items()}
-        return {name: text for name, text in cut.items() if text.strip()}
+        return {name: text.strip() for name, text in cut.items() if text.strip()}
 
     @cached_property
     def readable_files(self) -> dict[str, str]:
