@@ -158,19 +158,20 @@ class SessionPlanner:
         with_callers = _fit_sections((Section("Callers of what changed:", callers),), room // 2)
         most = self._together_room
         parts, skipped = split_change(changed, most) if most else ([changed], [])
+        parts = parts or ([] if skipped else [changed])  # a renamed file may have no changed line
         with_programs = (
             not is_deleted
             and bool(read.text.strip())
             and bool(program_seats(self.panel.for_path(item.path), self.readers))
         )
         item = _with_shown(item, self._digest([shown, *(section.text for section in sections)]))
-        count = max(len(parts), 1) + with_programs
+        count = len(parts) + with_programs
         sessions: list[PlannedSession] = []
         if with_programs:
             whole = _with_part(item, ItemPart(number=1, count=count, readers=PartReaders.PROGRAMS))
             sessions.append(PlannedSession(whole, plain_opening(whole, read.text)))
         files: list[ChangedFile] = []
-        for number, part in enumerate(parts or [changed], start=1 + with_programs):
+        for number, part in enumerate(parts, start=1 + with_programs):
             lines_of_part = part.reviewed if len(parts) > 1 else ()
             piece = _with_part(
                 item, ItemPart(number=number, count=count, readers=PartReaders.MODELS, lines=lines_of_part)
@@ -182,13 +183,13 @@ class SessionPlanner:
     @cached_property
     def _together_room(self) -> int:
         """Bytes of the files of one session of a change; 0: the window is too small to split anything."""
-        left = (
-            self._request.room
-            - self._request.guide_room
-            - int(self._request.room * _SECTIONS_SHARE)
-            - MAX_OVERVIEW_BYTES
-        )
+        sections_room = int(self._request.room * _SECTIONS_SHARE)
+        left = self._request.room - self._request.guide_room - sections_room - self._overview_room
         return min(left, MAX_TOGETHER_BYTES) if left >= _MIN_CHUNK_BYTES else 0
+
+    @property
+    def _overview_room(self) -> int:
+        return min(MAX_OVERVIEW_BYTES, int(self._request.room * _SECTIONS_SHARE))
 
     def together(
         self, files: Iterable[ChangedFile], items: Sequence[Item], skipped: Sequence[SkippedItem]
@@ -201,7 +202,7 @@ class SessionPlanner:
             skipped: What is not reviewed.
         """
         overview = change_overview(self.change or ChangeDescription(), items, skipped)
-        overview = overview.encode()[:MAX_OVERVIEW_BYTES].decode(errors="ignore")
+        overview = overview.encode()[: self._overview_room].decode(errors="ignore")
         # In a pair, and in a panel that a model leads, the programs take part: they read one text.
         most = 0 if _programs_join_models(self.panel, self.readers) else self._together_room
         groups: list[list[ChangedFile]] = []

@@ -75,7 +75,7 @@ class RequestGuide:
     @property
     def _guide(self) -> str:
         if self._is_of_documents:
-            return document_guide(self.panel.read_files)
+            return document_guide(self.panel.read_files, is_change=self.is_change)
         seated = (seat.agent for seat in self.panel.seats if seat.name not in self.readers)
         agents = [*(tool.agent for tool in self.panel.tools), *(agent for agent in seated if agent)]
         programs = [agent for agent in agents if agent != JUDGE]

@@ -27,10 +27,11 @@ from symposia.reviews.chunks.planner import PlannedSession, SessionPlanner
 from symposia.reviews.chunks.project import Project
 from symposia.reviews.panels import find_panel
 from symposia.reviews.sources.files import FileSelection, FileSource
+from symposia.reviews.sources.source import make_item
 from symposia.reviews.values.changes import ChangeDescription
 from symposia.reviews.values.findings import Category
 from symposia.reviews.values.panels import Panel
-from symposia.reviews.values.runs import ReadItem
+from symposia.reviews.values.runs import ItemKind, ReadItem
 from symposia.testing.agents import BEGIN
 
 FOLDER = Path(__file__).parent / "prompts"
@@ -82,6 +83,14 @@ def requests(tmp_path: Path) -> Mapping[str, str]:
     (file,) = of_files.plan(read("shop/views.py", BEFORE["shop/views.py"])).sessions
     documents = find_panel("document").with_model("m")
     of_documents = planner(documents, tree.folder)
+    of_changed_documents = planner(documents, tree.folder, ChangeDescription())
+    (edited,) = of_changed_documents.together(
+        of_changed_documents.plan(
+            make_item("# Shop\n", key="a.md", path="a.md", kind=ItemKind.CHANGE)
+        ).changed,
+        (),
+        (),
+    )
     (document,) = of_documents.plan(read("README.md", "# Shop\n\nIt sells.\n")).sessions
 
     def request(plan: SessionPlanner, session: PlannedSession, seat: str, **more: object) -> str:
@@ -108,6 +117,7 @@ def requests(tmp_path: Path) -> Mapping[str, str]:
         "change_verifier": request(of_change, together, "verifier", heard=[said]),
         "file": request(of_files, file, "reviewer"),
         "document": request(of_documents, document, "reader"),
+        "document_change": request(of_changed_documents, edited, "reader"),
     }
 
 
@@ -118,7 +128,7 @@ def test_requests_are_as_in_their_files(requests: Mapping[str, str]) -> None:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
         assert text == path.read_text(encoding="utf-8"), name
-        assert not re.search(r"\{(attack|count|programs|unchanged|side|numbers|kind)\}", text)
+        assert not re.search(r"\{(attack|count|programs|unchanged|side|numbers|kind|columns|form)\}", text)
         assert "None" not in text
 
 
