@@ -24,12 +24,10 @@ class PriceEntry(BaseModel):
 
 
 @lru_cache(maxsize=1_024)
-def listed_price(name: str) -> str | None:
-    """Return the prices of a model in the price list in one line; None: it is not listed."""
-    try:
-        from genai_prices import Usage, calc_price
-    except ImportError:  # such a process asks no model
-        return "not read: genai-prices is not installed"
+def find_listed_price(name: str) -> PriceEntry | None:
+    """Return the prices of a model in the price list; None: it is not listed. Raises ImportError: there is no list."""
+    from genai_prices import Usage, calc_price
+
     # Few tokens, because long requests have other prices.
     try:
         price = calc_price(Usage(input_tokens=1_000, output_tokens=1_000), model_ref=name)
@@ -37,7 +35,16 @@ def listed_price(name: str) -> str | None:
     except LookupError:
         return None
     amounts = {"input": price.input_price, "output": price.output_price, "cached": cached.input_price}
-    return price_line({field: float(amount) * 1_000 for field, amount in amounts.items()})
+    return PriceEntry(**{field: float(amount) * 1_000 for field, amount in amounts.items()})
+
+
+def listed_price(name: str) -> str | None:
+    """Return the prices of a model in the price list in one line; None: it is not listed."""
+    try:
+        price = find_listed_price(name)
+    except ImportError:  # such a process asks no model
+        return "not read: genai-prices is not installed"
+    return None if price is None else price_line(price.model_dump(exclude_none=True))
 
 
 def price_line(amounts: Mapping[str, float]) -> str:

@@ -39,7 +39,7 @@ from pydantic import (
 from ..models.attachments import check_media_type
 from ..models.text.durations import Duration
 from .local_model.server import CONTEXT_TOKENS, MODEL_NAME
-from .prices import PriceEntry, listed_price, price_line
+from .prices import PriceEntry, find_listed_price, listed_price, price_line
 
 
 def _http_url(url: str) -> str:
@@ -224,6 +224,15 @@ class ModelEntry(EntryBase):
     def dialog_tokens(self) -> int:
         """Maximum tokens of the dialog where the model's own window does not count."""
         return self.context_tokens or DEFAULT_CONTEXT_TOKENS
+
+    def find_price(self) -> PriceEntry | None:
+        """Return the prices of the entry, or of the price list; None: neither has them."""
+        if (own := self.own_price) is not None:
+            return own
+        try:
+            return find_listed_price(self._listed_name)
+        except ImportError:
+            return None
 
     def describe_price(self) -> str | None:
         """Return the prices in use in one line; None: neither the entry nor the price list has them."""

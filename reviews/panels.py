@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -27,7 +29,33 @@ _SHIPPED = Path(__file__).with_name("panels.toml")
 #: Programs whose version affects the findings of a panel, by the agents that run them.
 _PROGRAMS = {"ruff": ("ruff",), "bandit": ("bandit",), "inspector": ("bandit", "ruff")}
 #: Built-in agents whose program may be missing on this machine: then their tools are left out.
-_OPTIONAL_PROGRAMS = {"shellcheck": "shellcheck", "eslint": "eslint"}
+OPTIONAL_PROGRAMS = ("shellcheck", "eslint", "oxlint", "revive", "hadolint", "sqlfluff", "gitleaks")
+
+#: Programs for files of any kind: reports do not say of each file that they are not installed.
+UNNAMED_PROGRAMS = frozenset({"gitleaks"})
+#: Maximum seconds in which a program prints its version.
+_VERSION_TIMEOUT_S = 10
+
+
+def program_versions() -> dict[str, str]:
+    """Return the versions of the installed programs that review code, by name, in one line each."""
+    versions = {name: _version(name) for name in ("ruff", "bandit")}
+    for name in OPTIONAL_PROGRAMS:
+        if (program := shutil.which(name)) is not None:
+            versions[name] = _printed_version(program)
+    return {name: found for name, found in versions.items() if found != "none"}
+
+
+def _printed_version(program: str) -> str:
+    """Return the first number with a dot in what a program prints as its version."""
+    try:
+        done = subprocess.run(
+            [program, "--version"], capture_output=True, timeout=_VERSION_TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "cannot be run"
+    match = re.search(rb"\d+\.\d[\w.]*", done.stdout + done.stderr)
+    return match[0].decode() if match else "unknown version"
 
 
 def load_panels(path: Path | None = None) -> dict[str, Panel]:
@@ -72,8 +100,8 @@ def panel_sha(
 
 def missing_tools(panel: Panel) -> tuple[str, ...]:
     """Return the agents of the panel's tools whose program is not installed on this machine."""
-    programs = ((tool.agent, _OPTIONAL_PROGRAMS.get(tool.agent)) for tool in panel.tools)
-    return tuple(agent for agent, program in programs if program and shutil.which(program) is None)
+    agents = (tool.agent for tool in panel.tools if tool.agent in OPTIONAL_PROGRAMS)
+    return tuple(agent for agent in agents if shutil.which(agent) is None)
 
 
 def uses_project_settings(panel: Panel) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from ..models.errors import InvalidInput, ReviewNotFound
+from ..models.errors import ArchiveUnavailable, InvalidInput, ReviewNotFound, SymposiaError
 from ..models.gate import Gate
+from ..models.protocol.collab import CollabMode
 from ..models.turns.turn import Usage
+from ..schedules.runner import TRANSIENT_ERRORS
 from ..schedules.schedule import (
     ReviewAction,
     RunOutcome,
@@ -23,13 +25,19 @@ from .batches.batch import stop_batch
 from .batches.completion import read_run
 from .batches.context import ReviewContext
 from .batches.request import ReviewRequest
-from .batches.start import start_batch
+from .batches.start import record_failed_batch, start_batch
 from .panels import find_panel
 from .requests.files import request_for_root, request_for_sessions
-from .requests.roots import LAST, origin_of
+from .requests.roots import LAST, SESSIONS_NAME, checked_branch, origin_of
+from .sources.fetching import update_branch
 from .sources.files import FileSelection
 from .sources.repository import Repository
-from .values.runs import RunState, headline
+from .sources.sandboxed_folder import SandboxedFolder
+from .sources.source import SourceLimits
+from .state.records import BatchHead
+from .values.coverage import coverage_of
+from .values.panels import Panel, Seat
+from .values.runs import ReviewRun, RunState, SkippedItem, headline
 
 _OUTCOMES = {
     RunState.COMPLETED: RunOutcome.COMPLETED,
@@ -45,25 +53,40 @@ class ScheduledReview:
     Args:
         context: Function that returns the review context of this process.
         roots: Folders that may be reviewed, by name.
+        git_token: Function that returns the token for fetches; None: there is none.
     """
 
-    def __init__(self, context: Callable[[], ReviewContext], roots: Mapping[str, Path]) -> None:
+    def __init__(
+        self,
+        context: Callable[[], ReviewContext],
+        roots: Mapping[str, Path],
+        *,
+        git_token: Callable[[], str | None] = lambda: None,
+    ) -> None:
         self._context = context
         self._roots = roots
+        self._git_token = git_token
 
     def start(self, schedule: Schedule, schedule_run: ScheduleRun) -> None:
-        """Start the batch, unless it was started.
+        """Start the batch, unless it was started. A review that cannot start is a failed batch, which is delivered.
 
         Raises:
-            InvalidInput: The root, the panel or a revision does not exist, or there is no archive.
             ArchiveUnavailable, RedisUnavailable: No review begins.
         """
         review, context = schedule.review, self._context()
         assert review is not None  # noqa: S101 - a schedule without one names a job
-        order = _of_sessions(context, review) if review.root is None else self._of_root(context, review)
-        start_batch(
-            context, replace(order, batch_id=schedule_run.id, then=_delivery_options(review, schedule.name))
-        )
+        then = _delivery_options(review, schedule.name)
+        try:
+            order = _of_sessions(context, review) if review.root is None else self._of_root(context, review)
+            start_batch(context, replace(order, batch_id=schedule_run.id, then=then))
+        except (ArchiveUnavailable, *TRANSIENT_ERRORS):
+            raise
+        except SymposiaError as error:
+            name, panel = review.root_name or review.root or SESSIONS_NAME, _panel_of(review)
+            head = BatchHead(
+                batch_id=schedule_run.id, root_name=name, panel=panel, panel_sha=panel.sha(), then=then
+            )
+            record_failed_batch(context, head, str(error))
 
     def progress(self, schedule: Schedule, schedule_run: ScheduleRun) -> ScheduleRunProgress | None:
         """Return the progress of the batch. Raises ArchiveUnavailable."""
@@ -79,9 +102,14 @@ class ScheduledReview:
             return None
         outcome = _OUTCOMES.get(run.state, RunOutcome.FAILED)
         gate = None if schedule.review is None else schedule.review.fail_on
-        if outcome is RunOutcome.COMPLETED and gate is not None and Gate.parse(gate).fails(run.findings):
-            outcome = RunOutcome.FINDINGS
-        return ScheduleRunProgress(outcome, run.usage, headline(run), view.ended_ms or 0)
+        detail = headline(run)
+        if outcome is RunOutcome.COMPLETED and gate is not None:
+            outcome = _gated(Gate.parse(gate), run)
+        if outcome is RunOutcome.FAILED:
+            detail = view.reason or detail
+        if outcome is RunOutcome.PARTIAL:
+            detail = " ".join(filter(None, (f"{detail}.", str(coverage_of(run)))))
+        return ScheduleRunProgress(outcome, run.usage, detail, view.ended_ms or 0)
 
     def cancel(self, _schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """Cancel the batch, and keep the findings so far."""
@@ -96,27 +124,76 @@ class ScheduledReview:
         if root is None:
             names = ", ".join(sorted(self._roots)) or "there is none"
             raise InvalidInput("root", name, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {names}")
+        if review.update:
+            update_branch(root, token=self._git_token())
         repository = Repository.find(root)
         chosen = FileSelection(
+            paths=review.paths,
             include=review.include,
             exclude=review.exclude,
-            since=LAST if review.since_last else None,
+            since=LAST if review.since_last else review.since,
             base=review.base,
         )
+        config = None if not (review.config or review.no_config) else _files_below(root, review.config)
         order = request_for_root(
             root,
             find_panel(review.panel).with_model(review.model),
             chosen,
-            name=name,
-            branch="" if repository is None else repository.branch(),
+            name=review.root_name or name,
+            branch=checked_branch(review.branch, repository),
             archive=context.archive,
+            config=config,
         )
-        return replace(order, against=review.against or "", **origin_of(repository))
+        return replace(
+            order,
+            panel=_limited(order.panel, review),
+            everything=review.everything,
+            against=review.against or "",
+            **origin_of(repository, review.repository_url),
+        )
+
+
+def _files_below(root: Path, paths: Sequence[str]) -> list[Path]:
+    """Return files of a root. Raises InvalidInput: a path leads out of the root, or a link is in it."""
+    with SandboxedFolder(root) as folder:
+        for path in paths:
+            if isinstance(skipped := folder.read(path, limit=SourceLimits().item_bytes), SkippedItem):
+                raise InvalidInput("config", path, f"must be a file below the root: {skipped.reason}")
+    return [root / path for path in paths]
+
+
+def _limited(panel: Panel, review: ReviewAction) -> Panel:
+    """Return the panel with the limits of the schedule in place of its own."""
+    limits = {"max_tokens": review.max_tokens, "max_usd": review.max_usd}
+    batch = panel.batch.model_copy(
+        update={name: value for name, value in limits.items() if value is not None}
+    )
+    changes = {"parallel": review.parallel, "min_confidence": review.min_confidence}
+    return panel.model_copy(
+        update={"batch": batch, **{name: value for name, value in changes.items() if value is not None}}
+    )
+
+
+def _panel_of(review: ReviewAction) -> Panel:
+    """Return the panel of a review that could not start; without it, one of the same name."""
+    try:
+        return find_panel(review.panel).with_model(review.model)
+    except InvalidInput:
+        seat = Seat(name="noop", agent="noop")
+        return Panel(name=review.panel, mode=CollabMode.ROUND_ROBIN, purpose="Not found.", seats=(seat,))
+
+
+def _gated(gate: Gate, run: ReviewRun) -> RunOutcome:
+    """Return the outcome of a completed run by its gate."""
+    if gate.fails(run.findings):
+        return RunOutcome.FINDINGS
+    is_whole = not gate.unreviewed or coverage_of(run).is_whole
+    return RunOutcome.COMPLETED if is_whole else RunOutcome.PARTIAL
 
 
 def _of_sessions(context: ReviewContext, review: ReviewAction) -> ReviewRequest:
     chosen = review.sessions or SessionSelection()
-    return request_for_sessions(
+    order = request_for_sessions(
         archive=context.archive,
         panel=review.panel,
         model=review.model,
@@ -124,6 +201,7 @@ def _of_sessions(context: ReviewContext, review: ReviewAction) -> ReviewRequest:
         participant=chosen.participant,
         newest=chosen.newest,
     )
+    return replace(order, panel=_limited(order.panel, review), everything=review.everything)
 
 
 def _delivery_options(review: ReviewAction, schedule: str) -> dict[str, JsonValue]:
@@ -133,4 +211,5 @@ def _delivery_options(review: ReviewAction, schedule: str) -> dict[str, JsonValu
         "deliver": list(review.deliver),
         "formats": list(review.formats),
         "only_on_change": review.only_on_change,
+        **({} if review.pull_request is None else {"pull_request": {"number": review.pull_request}}),
     }

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 #: Limits of the milliseconds between two checks of an active run; the interval is a tenth of its age.
 _SOONEST_MS, _LATEST_MS = 500, 15_000
 #: Errors after which the start is retried later; after NewerFormat by a newer worker.
-_TRANSIENT_ERRORS = (ConnectionError, TimeoutError, RedisError, ScriptError, NewerFormat)
+TRANSIENT_ERRORS = (ConnectionError, TimeoutError, RedisError, ScriptError, NewerFormat)
 
 
 class JobKind(Protocol):
@@ -117,7 +117,7 @@ class ScheduleRunner:
                 work.start(schedule, running)
             if not running.started_ms:
                 self.store.record_start(schedule.name, running.id, kind=schedule.kind)
-        except _TRANSIENT_ERRORS:
+        except TRANSIENT_ERRORS:
             raise
         except SymposiaError as error:
             return ScheduleRunProgress(RunOutcome.FAILED, detail=str(error))

@@ -59,6 +59,28 @@ def _normalise_gate(text: str) -> str:
     return str(Gate.parse(text))
 
 
+def _is_default(value: object) -> bool:
+    return value is None or value is False or value == ()
+
+
+#: Fields of a review of a root only.
+_OF_ROOT = (
+    *(
+        "include",
+        "exclude",
+        "base",
+        "since",
+        "since_last",
+        "paths",
+        "config",
+        "no_config",
+        "root_name",
+        "branch",
+    ),
+    *("repository_url", "pull_request", "update"),
+)
+
+
 class ReviewAction(ProtocolObject):
     """A panel reviews a named root, or archived sessions."""
 
@@ -84,13 +106,42 @@ class ReviewAction(ProtocolObject):
     fail_on: Annotated[str, AfterValidator(_normalise_gate)] | None = None
     #: Branch whose last runs decide which findings are new; None: the last runs of any branch.
     against: Annotated[NonBlank, Field(max_length=200)] | None = None
+    # Fields with their default are left out of stored schedules, because workers of release 0.1.0 do not know them.
+    #: Files and folders below the root; none: all of it.
+    paths: Annotated[Patterns, Field(exclude_if=_is_default)] = ()
+    #: Only what changed since this git revision.
+    since: Annotated[NonBlank | None, Field(max_length=200, exclude_if=_is_default)] = None
+    #: Files of settings of ruff and bandit below the root, instead of the project's own.
+    config: Annotated[Patterns, Field(exclude_if=_is_default)] = ()
+    #: True: the project's settings are ignored.
+    no_config: Annotated[bool, Field(exclude_if=_is_default)] = False
+    #: Identity of the root in runs and reports; None: its name.
+    root_name: Annotated[NonBlank | None, Field(max_length=100, exclude_if=_is_default)] = None
+    #: Branch that is recorded with the run; None: the checked-out branch.
+    branch: Annotated[NonBlank | None, Field(max_length=200, exclude_if=_is_default)] = None
+    repository_url: Annotated[NonBlank | None, Field(max_length=1_000, exclude_if=_is_default)] = None
+    #: True: include items that have not changed since the panel reviewed them.
+    everything: Annotated[bool, Field(exclude_if=_is_default)] = False
+    #: Limits that replace those of the panel.
+    max_tokens: Annotated[int | None, Field(ge=1, le=10**12, exclude_if=_is_default)] = None
+    max_usd: Annotated[float | None, Field(ge=1e-6, le=1e6, exclude_if=_is_default)] = None
+    parallel: Annotated[int | None, Field(ge=1, le=64, exclude_if=_is_default)] = None
+    min_confidence: Annotated[float | None, Field(ge=0, le=1, exclude_if=_is_default)] = None
+    #: Number of the pull or merge request that gets the comments.
+    pull_request: Annotated[int | None, Field(ge=1, le=2**53, exclude_if=_is_default)] = None
+    #: True: the checked-out branch is fetched from the remote `origin` before the review.
+    update: Annotated[bool, Field(exclude_if=_is_default)] = False
 
     @model_validator(mode="after")
     def _check_source(self) -> Self:
         if (self.root is None) == (self.sessions is None):
             raise ValueError("must have exactly one of `root` and `sessions`")
-        if self.sessions is not None and (self.include or self.exclude or self.base or self.since_last):
-            raise ValueError("`include`, `exclude`, `base` and `since_last` require `root`")
+        if self.sessions is not None and (given := [name for name in _OF_ROOT if getattr(self, name)]):
+            raise ValueError(f"`{given[0]}` requires `root`")
+        if sum(map(bool, (self.since, self.base, self.since_last))) > 1:
+            raise ValueError("must have at most one of `since`, `base` and `since_last`")
+        if self.config and self.no_config:
+            raise ValueError("`config` cannot be combined with `no_config`")
         return self
 
     @property

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from ..models.errors import InvalidInput, ScheduleNotFound, UnknownAgent
@@ -28,6 +29,7 @@ from .schedule import (
     MissedPolicy,
     OverlapPolicy,
     ReviewAction,
+    RunOutcome,
     Schedule,
     ScheduleRunRecord,
     schedule_run_id,
@@ -36,6 +38,10 @@ from .store import ScheduleStore
 
 log = logging.getLogger(__name__)
 
+#: Newest runs of a schedule that are read to count its failures.
+MAX_FAILURES = 20
+#: Outcomes of runs that say nothing about the action.
+_NOT_STARTED = (RunOutcome.SKIPPED, RunOutcome.MISSED)
 #: Source of schedules that are defined in a file.
 FROM_SETTINGS = "settings"
 
@@ -56,6 +62,18 @@ class ScheduleEntry:
     queued: int
     #: Record of the newest ended run.
     last: ScheduleRunRecord | None
+    #: Number of failed runs since the last one that did not fail, at most `MAX_FAILURES`.
+    failures: int = 0
+    #: Reason of the newest of them.
+    last_failure: str = ""
+
+    @property
+    def problem(self) -> str:
+        """Why the schedule fails, with the number of runs; empty: its last run did not fail."""
+        if not self.failures:
+            return ""
+        many = "+" if self.failures == MAX_FAILURES else ""
+        return f"failed {self.failures}{many} {'times' if self.failures > 1 else 'time'} in a row: {self.last_failure}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as data."""
@@ -67,6 +85,8 @@ class ScheduleEntry:
             "running": self.running,
             "queued": self.queued,
             "last": self.last and record_json(self.last),
+            "failures": self.failures,
+            "problem": self.problem,
         }
 
 
@@ -218,7 +238,9 @@ class Schedules:
             RedisUnavailable: Redis does not answer.
         """
         state = self._store.get(name)
-        last = next(iter(self._store.history(name, count=1)), None)
+        history = self._store.history(name, count=MAX_FAILURES)
+        ended = [record for record in history if record.outcome not in _NOT_STARTED]
+        failed = list(takewhile(lambda record: record.outcome is RunOutcome.FAILED, ended))
         return ScheduleEntry(
             schedule=state.schedule,
             paused=state.paused,
@@ -226,7 +248,9 @@ class Schedules:
             next_due=None if state.paused else state.next_due,
             running=None if state.running is None else state.running.id,
             queued=state.queued,
-            last=last,
+            last=next(iter(history), None),
+            failures=len(failed),
+            last_failure=failed[0].detail if failed else "",
         )
 
     def pause(self, name: str) -> None:

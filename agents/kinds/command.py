@@ -39,7 +39,7 @@ from ...models.errors import AgentError, AgentFailed, AgentTimeout, AttachmentUn
 from ...models.sessions.limits import SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.text.durations import Duration, WholeDuration
-from ...models.turns.turn import TurnContext, TurnOutcome
+from ...models.turns.turn import OUTPUTS_FIELD, REVIEW_PARAMETER, TurnContext, TurnOutcome
 from ..entry import NO_SPENDING, FieldProblem, GuardedEntry, KindEnv
 from ..execution.failures import scrub_text
 from ..programs.process import Program, ProgramResult, run_program
@@ -171,6 +171,14 @@ _LIMIT_SIGNALS = frozenset({signal.SIGXCPU, signal.SIGXFSZ})
 
 #: Minimum characters of a secret; shorter values of variables are switches or numbers.
 _SHORTEST_SECRET = 6
+
+
+class BatchedCommandEntry(CommandEntry):
+    """The entry of a program that has reviewed the files of a batch at once; its last argument is the agent's name."""
+
+    def create(self, _binding: AgentBinding, env: KindEnv) -> CommandAgent:
+        """As in AgentKind."""
+        return BatchedCommandAgent(self, getenv=env.read_variable)
 
 
 class CommandAgent:
@@ -328,3 +336,14 @@ def _describe_file(argument: str) -> str:
         return ""
     status = Path(path).stat()
     return f"{status.st_size} {status.st_mtime_ns}"
+
+
+class BatchedCommandAgent(CommandAgent):
+    """The agent of a program whose output for the reviewed file may be in the parameters of the session."""
+
+    async def speak(self, turn: TurnContext) -> TurnOutcome:
+        """Return that output; if there is none, run the program as `CommandAgent` does."""
+        review = turn.parameters.get(REVIEW_PARAMETER)
+        outputs = review.get(OUTPUTS_FIELD) if isinstance(review, dict) else None
+        text = outputs.get(self._entry.argv[-1]) if isinstance(outputs, dict) else None
+        return TurnOutcome.say(text) if isinstance(text, str) else await super().speak(turn)

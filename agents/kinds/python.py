@@ -18,14 +18,18 @@ from typing import Literal
 from pydantic import BaseModel, ValidationError
 
 from ...models.errors import BadOutcome, invalid_input
+from ...models.sessions.limits import SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.streaming import TurnOutput, output_of_turn
 from ...models.turns.turn import TurnContext, TurnOutcome
-from ..entry import FieldProblem, GuardedEntry, KindEnv, check_import
+from ..entry import NO_SPENDING, UNKNOWN_SPENDING, FieldProblem, GuardedEntry, KindEnv, check_import
 from ..execution.loading import load_callable
 from ..execution.runner import bad_outcome
 from ..execution.threads import DaemonThreadPool
 from ..tables import CallablePath, Window
+
+#: Package of the built-in reviewers.
+_BUILT_IN = "symposia.agents.reviewers."
 
 
 class PythonEntry(GuardedEntry):
@@ -39,6 +43,10 @@ class PythonEntry(GuardedEntry):
     def create(self, _binding: AgentBinding, env: KindEnv) -> PythonAgent:
         """As in AgentKind."""
         return PythonAgent(load_callable(self.callable), threads=env.threads)
+
+    def spending(self, _binding: AgentBinding, _env: KindEnv) -> SpendingBounds:
+        """As in AgentKind: the built-in reviewers call no model."""
+        return NO_SPENDING if self.callable.startswith(_BUILT_IN) else UNKNOWN_SPENDING
 
     def describe(self) -> str:
         """As in AgentKind."""

@@ -147,13 +147,16 @@ class LLMAgent:
         if turn_services.replayed_tools is not None:
             available = [(RefusingModel(model), source) for model, source in available]
         return ModelCallHooks(
-            chain=[PricedModel(model, source.price, source.entry) for model, source in available],
+            chain=[
+                PricedModel(model, source.price, source.entry, source.listed) for model, source in available
+            ],
             services=turn_services if llm_settings.stream else replace(turn_services, listener=None),
             request_key=fingerprint(sources[0].name, str(llm_settings), asked),
             max_tries=llm_settings.retries + 1,
             deadline=time.monotonic() + turn.timeout_s,
             spent=Usage.model_validate_json(spent) if spent else Usage(),
             secrets=self._secrets(sources),
+            max_cost_micros=turn.remaining.cost_micros if REVIEW_PARAMETER in turn.parameters else None,
         )
 
     async def _show_dialog(self, turn: TurnContext, calls: ModelCallHooks) -> ShownDialog:

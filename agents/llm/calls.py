@@ -41,6 +41,7 @@ from .call_names import REQUESTS, fingerprint, mark_replayed
 from .errors import is_provider_error, retry_pause_s
 from .observing import clean_response, describe_prompt
 from .parsing import AnswerReader
+from .request_cost import affordable_answer
 from .settings import DecisionForm, PricedModel, usage_of
 from .tool_calls import ToolCalls
 from .tools import ToolContext
@@ -61,6 +62,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             others have spoken in the meantime.
         max_tries: Maximum number of attempts of a request at one model.
         deadline: The turn's deadline, by `time.monotonic()` (seconds).
+        max_cost_micros: Millionths of a US dollar that the requests of the turn may cost together; None: no limit.
     """
 
     chain: Sequence[PricedModel]
@@ -68,6 +70,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     request_key: str
     max_tries: int
     deadline: float
+    max_cost_micros: int | None = None
     #: Usage of this attempt so far.
     spent: Usage = field(default_factory=Usage)
     #: Texts that questions to people must not contain.
@@ -117,6 +120,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         if self._tools is not None and self._tools.are_off:
             # The definitions stay: without them, APIs refuse the earlier calls, and caches lose the request.
             request_context.model_settings = _with(request_context.model_settings, tool_choice="none")
+        self._limit_answer(request_context)
         response = await handler(request_context)
         _check_end(response, request_context)
         # The text of a provider's error may contain an API key.
@@ -128,6 +132,22 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             {name: answer, self.services.usage_key: self.spent.model_dump_json()}
         )
         return self._read_answer(response, request_context)
+
+    def _limit_answer(self, request: ModelRequestContext) -> None:
+        """Limit the answer of a request to what the reservation of the turn pays for. Raises AgentFailed."""
+        source = self.chain[self._model_index]
+        price = source.price or source.listed
+        if self.max_cost_micros is None or price is None:
+            return
+        affordable = affordable_answer(
+            request,
+            price,
+            left_micros=self.max_cost_micros - self.spent.cost_micros,
+            is_first=not self.spent.requests,
+        )
+        most = (request.model_settings or {}).get("max_tokens")
+        if affordable is not None and (most is None or affordable < most):
+            request.model_settings = _with(request.model_settings, max_tokens=affordable)
 
     def _read_answer(self, response: ModelResponse, request: ModelRequestContext) -> ModelResponse:
         if self.reader is None:

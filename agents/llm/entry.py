@@ -28,6 +28,7 @@ from ...models.turns.message_lists import estimate_tokens
 from ..entry import UNKNOWN_SPENDING, FieldProblem, GuardedEntry, KindEnv
 from ..execution.loading import load_form
 from ..local_model.server import missing_part
+from ..prices import PriceEntry
 from ..tables import (
     LOCAL_MODEL,
     THIS_MACHINE,
@@ -246,10 +247,12 @@ class LLMEntry(GuardedEntry):
         )
 
     def reader(self, env: KindEnv) -> ReaderModel:
-        """As in AgentKind: the window, the prices, and an identity of the settings."""
+        """As in AgentKind: the window, the highest prices of its models, and an identity of the settings."""
         models = [env.tables.find_model(name) for name in self.models]
         first = models[0]
-        price = first.own_price
+        prices = [FREE if model is THIS_MACHINE else model.find_price() for model in models]
+        priced = [price for price in prices if price is not None]
+        is_priced = len(priced) == len(prices)
         settings = [
             self.model_dump_json(),
             *(model.model_dump_json(exclude={"attachments"}) for model in models),
@@ -258,8 +261,8 @@ class LLMEntry(GuardedEntry):
             model=first.model,
             identity=sha256("\n".join(settings).encode()).hexdigest()[:16],
             context_tokens=self.context_tokens or first.review_tokens or first.dialog_tokens,
-            input_usd_per_million=None if price is None else price.input,
-            output_usd_per_million=None if price is None else price.output,
+            input_usd_per_million=max(price.input for price in priced) if is_priced else None,
+            output_usd_per_million=max(price.output for price in priced) if is_priced else None,
         )
 
     def model_names(self) -> Sequence[str]:
@@ -280,6 +283,9 @@ class LLMEntry(GuardedEntry):
             env.tables.find_model(name).lacks_price() for name in self.models
         )
 
+
+#: Price of the local model.
+FREE = PriceEntry(input=0, output=0)
 
 T = TypeVar("T")
 
@@ -340,7 +346,13 @@ def model_source(name: str, env: KindEnv) -> ModelSource:
     key = env.read_variable(model.api_key_env) if model.api_key_env else None
     if model.api_key_env and not key:
         raise AgentFailed(f"environment variable {model.api_key_env} is not set", retryable=False)
-    own = model.own_price
+    own, listed = model.own_price, model.find_price()
     price = None if own is None else Price(**own.model_dump())
     endpoint = Endpoint(model.model, model.base_url, key)
-    return ModelSource(endpoint, price, name, lacks_price=model.lacks_price())
+    return ModelSource(
+        endpoint,
+        price,
+        name,
+        lacks_price=model.lacks_price(),
+        listed=Price(**listed.model_dump()) if listed is not None and own is None else None,
+    )

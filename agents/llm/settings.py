@@ -186,6 +186,8 @@ class PricedModel:
     price: Price | None = None
     #: Name in the registry.
     entry: str = ""
+    #: Price in the price list, if the registry has none.
+    listed: Price | None = None
 
 
 #: Names of the tokens of thinking among the details of a usage.
@@ -227,6 +229,8 @@ class ModelSource:
     entry: str = ""
     #: Whether neither the registry nor the price list has a price.
     lacks_price: bool = False
+    #: Price in the price list, if the registry has none.
+    listed: Price | None = None
 
     @property
     def name(self) -> str:

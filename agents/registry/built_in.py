@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from ...models.sessions.subsessions import SESSION_AGENT
-from ..kinds.command import CommandEntry
+from ..kinds.command import BatchedCommandEntry, CommandEntry
 from ..kinds.human import HumanEntry
 from ..kinds.python import PythonEntry
 from ..kinds.scripted import ScriptedEntry
@@ -17,7 +17,7 @@ from .agents_file import AgentEntry
 
 def _reviewer(tool: str) -> CommandEntry:
     argv = ("{python}", "-m", "symposia.agents.reviewers.code", tool)
-    return CommandEntry(kind="command", argv=argv, timeout_s=60, window=20)
+    return BatchedCommandEntry(kind="command", argv=argv, timeout_s=60, window=20)
 
 
 def _program(*argv: str) -> CommandEntry:
@@ -50,6 +50,18 @@ BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
             "shellcheck", "--norc", "--exclude=SC1090,SC1091", "--format=json1", "--", "{file}"
         ),
         "eslint": _program("eslint", "--no-config-lookup", "--format=json", *_ESLINT_RULES, "--", "{file}"),
+        # Programs that read single files, without settings of the project and without the network.
+        "oxlint": _program("oxlint", "--format=sarif", "--disable-nested-config", "{file}"),
+        "revive": _program("revive", "-formatter", "sarif", "{file}"),
+        "hadolint": _program("hadolint", "--no-fail", "--format=sarif", "--", "{file}"),
+        "sqlfluff": _program(
+            *("sqlfluff", "lint", "--ignore-local-config", "--dialect=ansi", "--rules=AM"),
+            *("--format=sarif", "--", "{file}"),
+        ),
+        "gitleaks": _program(
+            *("gitleaks", "dir", "--no-banner", "--redact", "--exit-code=0", "--report-format=sarif"),
+            *("--report-path=/dev/stdout", "{file}"),
+        ),
         "judge": PythonEntry(kind="python", callable="symposia.agents.reviewers.judge:judge"),
         "clarity": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:clarity"),
         "consistency": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:consistency"),

@@ -7,6 +7,7 @@
 | 2 | bad input, or not allowed in this status |
 | 3 | the session, review or schedule does not exist; the agent takes no part in the task or conversation |
 | 4 | Redis, a worker or another part is missing |
+| 5 | the review is incomplete: items were not reviewed, and no finding reached the gate |
 | 130 | interrupted (see `main`) |
 """
 
@@ -30,6 +31,7 @@ class ExitCode(IntEnum):
     BAD_INPUT = 2
     NOT_FOUND = 3
     MISSING = 4
+    INCOMPLETE = 5
 
 
 def run_command_line(app: typer.Typer, arguments: Sequence[str]) -> int:

@@ -29,7 +29,9 @@ from ...models.memory.recollections import Scope
 from ...models.text.redact import without_password
 from ...models.text.redis_address import source_of
 from ...models.text.words import count_of
+from ...reviews.panels import OPTIONAL_PROGRAMS, program_versions
 from ...reviews.state.queues import DeliveryQueue
+from ...schedules.schedules import Schedules
 from ...schedules.store import ScheduleStore
 from ...state.presence import BeatPresence, WorkerPresence, all_agents
 from ...state.redis.connect import connect
@@ -99,6 +101,15 @@ def run_checks(settings: Settings, *, probe: bool = False) -> Iterator[CheckResu
         yield bad("archive", f"needs the package {error.package}", advice)
     if url is not None or settings.broker_url is not None:
         yield from _broker(settings, url)
+    yield _review_tools()
+
+
+def _review_tools() -> CheckResult:
+    """Report the versions of the programs that review code."""
+    versions = program_versions()
+    missing = [name for name in OPTIONAL_PROGRAMS if name not in versions]
+    shown = ", ".join(f"{name} {number}" for name, number in versions.items()) or "none is installed"
+    return good("review tools", f"{shown}; not installed: {', '.join(missing)}" if missing else shown)
 
 
 def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckResult]:
@@ -111,7 +122,7 @@ def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckRes
         yield _unfinished(client, subject="sessions", index=DUE)
         yield _unfinished(client, subject="reviews", index=REVIEWS_DUE)
         yield _archive_queue(client, settings)
-        yield _schedules(client)
+        yield from _schedules(client)
         yield from _deliveries(client, settings)
     except (StateError, RedisError, OSError) as error:
         yield failed_server(url, error)
@@ -188,14 +199,22 @@ def _archive_queue(client: Redis, settings: Settings) -> CheckResult:
     return warning("archive", text, advice, counts)
 
 
-def _schedules(client: Redis) -> CheckResult:
-    """Report schedules and beats."""
-    beats, number = BeatPresence(client).list_alive(), len(ScheduleStore(client).names())
+def _schedules(client: Redis) -> Iterator[CheckResult]:
+    """Report beats, and schedules whose last run failed."""
+    schedules = Schedules(ScheduleStore(client), lambda _: None).entries()
+    beats, number = BeatPresence(client).list_alive(), len(schedules)
     if beats or not number:
         runs = f"{len(beats)} running" if beats else "none is running, none is needed"
-        return good("beat", f"{runs}; {count_of(number, 'schedule')}")
-    text = f"no beat is running: {count_of(number, 'schedule depends', 'schedules depend')} on the sweep of the workers and start late"
-    return warning("beat", text, "start one: symposia beat, or symposia up")
+        yield good("beat", f"{runs}; {count_of(number, 'schedule')}")
+    else:
+        text = f"no beat is running: {count_of(number, 'schedule depends', 'schedules depend')} on the sweep of the workers and start late"
+        yield warning("beat", text, "start one: symposia beat, or symposia up")
+    for entry in schedules:
+        if entry.problem:
+            name = entry.schedule.name
+            yield warning(
+                "schedules", f"{name} {entry.problem}", f"to see its runs: symposia schedule history {name}"
+            )
 
 
 def _archive(settings: Settings) -> Iterator[CheckResult]:

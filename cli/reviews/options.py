@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ...models.gate import Gate
 from ...reviews.reports.formats import ALL, formats
+from ..common.options import AsJson, Exclude, Include, Participant, Tag, Verbose
 
 #: Value of --fail-on with which no finding fails the run.
 NEVER = "never"
 #: Metavar of --fail-on.
-_FAIL_ON = "<[new:]SEVERITY|new|never>"
+_FAIL_ON = "<[new:]SEVERITY|new|unreviewed|never>"
 
 
 def read_format(name: str) -> str:
@@ -28,7 +31,7 @@ def read_document_format(name: str) -> str:
 
 
 def read_fail_on(name: str) -> str:
-    """Return a gate (`high`, `new:high`, `new`), or `never`. Refuse any other."""
+    """Return a gate (`high`, `new:high`, `new`, `unreviewed`), or `never`. Refuse any other."""
     if name == NEVER:
         return name
     try:
@@ -119,7 +122,7 @@ FailOnOption = Annotated[
         parser=read_fail_on,
         metavar=_FAIL_ON,
         help="Exit with code 1 if an open finding has this severity (info, low, medium, high, critical) or higher; "
-        "new:SEVERITY counts only new findings, new is new:low.",
+        "new:SEVERITY counts only new findings, new is new:low. With unreviewed, or SEVERITY,unreviewed, exit with code 5 if a file was not reviewed.",
     ),
 ]
 Model = Annotated[
@@ -192,3 +195,106 @@ DryRun = Annotated[
         help="Print the number of sessions, tokens and the expected cost of each item. Nothing is started or sent.",
     ),
 ]
+Panel = Annotated[
+    str, typer.Option(help="Panel that reviews: code, document, pair, or a panel of panels.toml.")
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REV",
+        help="Review only changes since this git revision; `last` means since the last completed run.",
+    ),
+]
+Base = Annotated[
+    str | None,
+    typer.Option(metavar="BRANCH", help="Review only changes since the merge base of HEAD and this branch."),
+]
+RootName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Name that identifies the reviewed folder in later runs, even if its path has changed.",
+        show_default="the path of the folder",
+    ),
+]
+Newest = Annotated[
+    int | None,
+    typer.Option(min=1, max=5_000, help="Maximum number of sessions, newest first.", show_default="5000"),
+]
+RepositoryUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Address of the repository, for links to lines in reports.",
+        show_default="the git remote origin",
+    ),
+]
+
+#: Option of a command: its type with the text of its help, and its default.
+Option = tuple[Any, Any]
+#: Options of every review, in a command or a schedule: what is reviewed, by whom, within which limits.
+OF_ANY_REVIEW: Mapping[str, Option] = {
+    "model": (Model, None),
+    "everything": (Everything, False),
+    "max_tokens": (MaxTokens, None),
+    "max_usd": (MaxUsd, None),
+    "parallel": (Parallel, None),
+    "min_confidence": (MinConfidence, None),
+}
+#: Options of a review of files, in a command or a schedule.
+OF_FILES: Mapping[str, Option] = {
+    "since": (Since, None),
+    "base": (Base, None),
+    "include": (Include, None),
+    "exclude": (Exclude, None),
+    "root_name": (RootName, None),
+    "config": (Config, None),
+    "no_config": (NoConfig, False),
+    "branch": (Branch, None),
+    "against": (Against, "last"),
+    "repository_url": (RepositoryUrl, None),
+    "pull_request": (PullRequest, None),
+}
+#: Options of a review of archived sessions, in a command or a schedule.
+OF_SESSIONS: Mapping[str, Option] = {
+    "tag": (Tag, None),
+    "participant": (Participant, None),
+    "newest": (Newest, None),
+}
+#: Options of a command that runs a review: its reports and exit code.
+OF_COMMANDS: Mapping[str, Option] = {
+    "dry_run": (DryRun, False),
+    "formats": (Formats, None),
+    "output": (Output, None),
+    "fail_on": (FailOnOption, "low"),
+    "baseline": (KnownFindings, None),
+    "write_baseline": (WriteBaseline, None),
+    "deliver": (Deliver, None),
+    "verbose": (Verbose, False),
+    "as_json": (AsJson, False),
+}
+
+
+def with_options(*tables: Mapping[str, Option]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds options to a command, which gets their values as further keyword arguments."""
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def command(**given: Any) -> None:
+            function(**given)
+
+        signature = inspect.signature(function, eval_str=True)
+        own = [
+            part for part in signature.parameters.values() if part.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        more = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for table in tables
+            for name, (kind, default) in table.items()
+        ]
+        parameters = [part.replace(kind=inspect.Parameter.KEYWORD_ONLY) for part in own] + more
+        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {part.name: part.annotation for part in parameters}
+        return command
+
+    return decorate

@@ -7,7 +7,7 @@ schedules and their runs, with times in the time zone of each schedule.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from ...models.text.ids import moment_from_ms
 from ...models.text.words import count_of
 from ...reviews.reports.formats import ALL, ReportFormat, format_of, formats, render, report_files
 from ...reviews.state.records import Progress
+from ...reviews.values.coverage import coverage_of
 from ...reviews.values.findings import Finding, FindingStatus
 from ...reviews.values.runs import ItemState, ReviewRun, headline
 from ...reviews.values.scores import Evaluation, Score
@@ -113,7 +114,7 @@ def write_reports(
     """
     if as_json:
         more = {} if progress is None else {"progress": progress.to_json()}
-        print_json({**run.model_dump(mode="json"), **more})
+        print_json({**run.model_dump(mode="json"), "coverage": coverage_of(run).to_json(), **more})
     elif reports.is_printed:
         print_document(render(run, reports.formats[0]))
     if reports.folder is None:
@@ -146,8 +147,7 @@ def print_findings(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
 
 def _last_line(run: ReviewRun) -> str:
     """Return the headline, the summary and the command that shows the review again."""
-    skipped = f" {len(run.skipped)} skipped." if run.skipped else ""
-    return printable(f"{headline(run)}. {run.summary}{skipped} See symposia review show {run.id[:8]}.")
+    return printable(f"{headline(run)}. {run.summary} See symposia review show {run.id[:8]}.")
 
 
 def _line(finding: Finding) -> Text:
@@ -212,13 +212,16 @@ def history_table(entry: ScheduleEntry, records: list[ScheduleRunRecord]) -> Tab
     return table
 
 
-_SCORE_COLUMNS = ("planted", "found", "recall", "findings", "true", "precision")
+_SCORE_COLUMNS = ("planted", "found", "recall", "findings", "true", "precision", "F1")
 
 
-def print_scores(evaluation: Evaluation, run: ReviewRun, *, model: str | None, as_json: bool) -> None:
-    """Print the scores of a run."""
+def print_scores(
+    evaluation: Evaluation, run: ReviewRun, *, model: str | None, scripted: Mapping[str, Score], as_json: bool
+) -> None:
+    """Print the scores of a run, and those of scripted reviewers for comparison."""
     if as_json:
-        print_json(_scores_json(evaluation, run, model=model))
+        scores = {name: _score_json(score) for name, score in scripted.items()}
+        print_json({**_scores_json(evaluation, run, model=model), "scripted": scores})
         return
     table = plain_table("kind", *_SCORE_COLUMNS, right=_SCORE_COLUMNS, pad_edge=True)
     for kind, score in evaluation.kinds.items():
@@ -231,6 +234,9 @@ def print_scores(evaluation: Evaluation, run: ReviewRun, *, model: str | None, a
     for name, score in evaluation.sets.items():
         table.add_row(f"set {name}", *_score_cells(score))
     table.add_row("total", *_score_cells(evaluation.total), style="bold")
+    table.add_section()
+    for reviewer, score in scripted.items():
+        table.add_row(f"scripted: {reviewer}", *_score_cells(score), style="dim")
     screen = console()
     screen.print(table)
     for defect in evaluation.missed:
@@ -245,7 +251,8 @@ def print_scores(evaluation: Evaluation, run: ReviewRun, *, model: str | None, a
 def _score_cells(score: Score) -> tuple[str, ...]:
     counts = score.planted, score.found, score.findings, score.true_findings
     planted, found_defects, findings, true = map(str, counts)
-    return planted, found_defects, _share(score.recall), findings, true, _share(score.precision)
+    shares = _share(score.precision), _share(score.f1 if score.planted else None)
+    return planted, found_defects, _share(score.recall), findings, true, *shares
 
 
 def _share(value: float | None) -> str:

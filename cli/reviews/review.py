@@ -5,34 +5,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
-from ..common.options import AsJson, Exclude, Include, Participant, Tag, Verbose
 from . import runs
-from .options import (
-    Against,
-    Branch,
-    Config,
-    Deliver,
-    DryRun,
-    Everything,
-    FailOnOption,
-    Formats,
-    KnownFindings,
-    MaxTokens,
-    MaxUsd,
-    MinConfidence,
-    Model,
-    NoConfig,
-    Output,
-    Parallel,
-    PullRequest,
-    WriteBaseline,
-    chosen_config,
-)
+from .options import OF_ANY_REVIEW, OF_COMMANDS, OF_FILES, OF_SESSIONS, Panel, chosen_config, with_options
 
 #: Name of the default command.
 DEFAULT_COMMAND = "files"
@@ -70,67 +50,15 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(group, name="review")
 
 
-def files(  # noqa: PLR0913 - each is an option
+@with_options({"panel": (Panel, "code")}, OF_FILES, OF_ANY_REVIEW, OF_COMMANDS)
+def files(
     paths: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[PATH]...", help="Files and folders to review; without any, the working folder."
         ),
     ] = None,
-    panel: Annotated[
-        str, typer.Option(help="Panel that reviews: code, document, pair, or a panel of panels.toml.")
-    ] = "code",
-    model: Model = None,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REV",
-            help="Review only changes since this git revision; `last` means since the last completed run.",
-        ),
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BRANCH", help="Review only changes since the merge base of HEAD and this branch."
-        ),
-    ] = None,
-    include: Include = None,
-    exclude: Exclude = None,
-    root_name: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Name that identifies the reviewed folder in later runs, even if its path has changed.",
-            show_default="the path of the folder",
-        ),
-    ] = None,
-    config: Config = None,
-    no_config: NoConfig = False,
-    branch: Branch = None,
-    against: Against = "last",
-    repository_url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Address of the repository, for links to lines in reports.",
-            show_default="the git remote origin",
-        ),
-    ] = None,
-    everything: Everything = False,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    parallel: Parallel = None,
-    min_confidence: MinConfidence = None,
-    dry_run: DryRun = False,
-    formats: Formats = None,
-    output: Output = None,
-    fail_on: FailOnOption = "low",
-    baseline: KnownFindings = None,
-    write_baseline: WriteBaseline = None,
-    deliver: Deliver = None,
-    pull_request: PullRequest = None,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    **options: Any,
 ) -> None:
     """Review files: all, or only those that changed.
 
@@ -139,77 +67,28 @@ def files(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
     """
-    settings = chosen_config(config, no_config=no_config)
+    config = chosen_config(options.pop("config"), no_config=options.pop("no_config"))
     from ...config.standard_variables import find_pull_request, find_pull_request_text
     from ...reviews.requests.files import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
 
-    how: HowToReview = {
-        "panel": panel,
-        "model": model,
-        "since": since,
-        "base": base,
-        "include": include or (),
-        "exclude": exclude or (),
-        "config": settings,
-        "branch": branch,
-        "against": against,
-        "root_name": root_name,
-        "repository_url": repository_url,
-        "everything": everything,
-        "deliver": deliver or (),
-        "pull_request": find_pull_request() if pull_request is None else pull_request,
-        "pull_request_text": find_pull_request_text(),
-    }
-    wishes = ReviewOptions(
-        formats=formats,
-        output=output,
-        fail_on=fail_on,
-        baseline=baseline,
-        write_baseline=write_baseline,
-        deliver=deliver,
-        max_tokens=max_tokens,
-        max_usd=max_usd,
-        parallel=parallel,
-        min_confidence=min_confidence,
-        dry_run=dry_run,
-        verbose=verbose,
-        as_json=as_json,
-    )
+    if options["pull_request"] is None:
+        options["pull_request"] = find_pull_request()
+    options["pull_request_text"] = find_pull_request_text()
+    how = cast("HowToReview", {**_given(options, HowToReview), "config": config})
+    wishes = ReviewOptions(**_given(options, ReviewOptions))
     run_and_report(lambda archive: request_for_files(paths or (), archive=archive, **how), wishes)
 
 
-def sessions(  # noqa: PLR0913 - each is an option
+@with_options({"panel": (Panel, "document")}, OF_SESSIONS, OF_ANY_REVIEW, OF_COMMANDS)
+def sessions(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[ID]...", help="Ids of archived sessions; without any, all sessions that have ended."
         ),
     ] = None,
-    panel: Annotated[
-        str, typer.Option(help="Panel that reviews: document, pair, or a panel of panels.toml.")
-    ] = "document",
-    model: Model = None,
-    tag: Tag = None,
-    participant: Participant = None,
-    newest: Annotated[
-        int | None,
-        typer.Option(min=1, max=5_000, help="Maximum number of sessions, newest first.", show_default="5000"),
-    ] = None,
-    everything: Everything = False,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    parallel: Parallel = None,
-    min_confidence: MinConfidence = None,
-    dry_run: DryRun = False,
-    formats: Formats = None,
-    output: Output = None,
-    fail_on: FailOnOption = "low",
-    baseline: KnownFindings = None,
-    write_baseline: WriteBaseline = None,
-    deliver: Deliver = None,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    **options: Any,
 ) -> None:
     """Review archived sessions. The text that is reviewed is the transcript of a session.
 
@@ -220,28 +99,20 @@ def sessions(  # noqa: PLR0913 - each is an option
     from ...reviews.requests.files import HowToReviewSessions, request_for_sessions
     from .run_review import ReviewOptions, run_and_report
 
-    how: HowToReviewSessions = {
-        "panel": panel,
-        "model": model,
-        "tag": tag,
-        "participant": participant,
-        "newest": newest,
-        "everything": everything,
-        "deliver": deliver or (),
-    }
-    wishes = ReviewOptions(
-        formats=formats,
-        output=output,
-        fail_on=fail_on,
-        baseline=baseline,
-        write_baseline=write_baseline,
-        deliver=deliver,
-        max_tokens=max_tokens,
-        max_usd=max_usd,
-        parallel=parallel,
-        min_confidence=min_confidence,
-        dry_run=dry_run,
-        verbose=verbose,
-        as_json=as_json,
-    )
+    how = cast("HowToReviewSessions", _given(options, HowToReviewSessions))
+    wishes = ReviewOptions(**_given(options, ReviewOptions))
     run_and_report(lambda archive: request_for_sessions(ids or (), archive=archive, **how), wishes)
+
+
+#: Options without a value that a request takes as empty lists.
+_LISTS = ("include", "exclude", "deliver")
+
+
+def _given(options: Mapping[str, Any], wanted: type) -> dict[str, Any]:
+    """Return the options that are fields of a class."""
+    from .run_review import ReviewOptions
+
+    fields = {name: value for name, value in options.items() if name in wanted.__annotations__}
+    if wanted is ReviewOptions:
+        return fields
+    return {name: value or () if name in _LISTS else value for name, value in fields.items()}

@@ -14,8 +14,10 @@ from ...models.gate import Gate
 from ...models.text.words import count_of
 from ...reviews.batches.request import ItemEstimate, ReviewEstimate, ReviewRequest
 from ...reviews.findings import Baseline, baseline_of, read_baseline, with_baseline
+from ...reviews.values.coverage import coverage_of
 from ...reviews.values.panels import BatchLimits
 from ...reviews.values.runs import ReviewRun, RunState
+from ..common.exit_codes import ExitCode
 from ..common.screen import console, plain_table, print_json, printable
 from .local_review import LocalReviewRequest, ReviewProgress, estimate_local_review, run_local_review
 from .options import NEVER
@@ -52,8 +54,8 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
         wishes: Values of the options.
 
     Raises:
-        typer.Exit: with code 1 if a finding reaches `fail_on`, the run did not complete, or its report was not
-            delivered.
+        typer.Exit: with code 1 if a finding reaches `fail_on`, or the report was not delivered; with code 5 if the
+            run did not complete, or `fail_on` has `unreviewed` and an item was not reviewed.
     """
     if wishes.baseline is not None and wishes.deliver:
         rule = "cannot be combined with --deliver: delivered reports have the findings of the baseline, too"
@@ -102,11 +104,14 @@ def _baseline(path: Path | None) -> Baseline | None:
 
 
 def _exit(run: ReviewRun, fail_on: str) -> None:
-    """Exit with 1 unless the run completed without a finding that reaches `fail_on`."""
-    if run.state is not RunState.COMPLETED:
-        raise typer.Exit(1)
-    if fail_on != NEVER and Gate.parse(fail_on).fails(run.findings):
-        raise typer.Exit(1)
+    """Exit with 1 if a finding reaches the gate, with 5 if items that matter were not reviewed."""
+    gate = None if fail_on == NEVER else Gate.parse(fail_on)
+    if gate is not None and gate.fails(run.findings):
+        raise typer.Exit(ExitCode.CANCELLED)
+    coverage = coverage_of(run)
+    if run.state is not RunState.COMPLETED or (gate and gate.unreviewed and not coverage.is_whole):
+        console(stderr=True).print(printable(f"Incomplete: {coverage or run.summary}"), style="red")
+        raise typer.Exit(ExitCode.INCOMPLETE)
 
 
 def print_estimate(estimate: ReviewEstimate, *, as_json: bool) -> None:

@@ -74,7 +74,7 @@ def evaluate(  # noqa: PLR0913 - each is an option
     from ...reviews.evaluation.dataset import read_dataset, request_for_dataset
     from ...reviews.values.panels import BatchLimits
     from ...reviews.values.runs import RunState
-    from ...reviews.values.scores import score_run
+    from ...reviews.values.scores import gaming_findings, perfect_findings, score_findings, score_run
     from .local_review import LocalReviewRequest, ReviewProgress, estimate_local_review, run_local_review
     from .output import print_scores
     from .run_review import print_estimate
@@ -93,7 +93,15 @@ def evaluate(  # noqa: PLR0913 - each is an option
         return
     with ReviewProgress(console(stderr=True), verbose=verbose, as_json=as_json) as progress:
         run = run_local_review(asked, progress).run
-    print_scores(score_run(loaded.dataset, loaded.defects, run), run, model=model, as_json=as_json)
+    scripted = {
+        name: score_findings(loaded.dataset, loaded.defects, findings)
+        for name, findings in (
+            ("perfect", perfect_findings(loaded.dataset, loaded.defects)),
+            ("gaming", gaming_findings(loaded.dataset, loaded.lines)),
+        )
+    }
+    evaluation = score_run(loaded.dataset, loaded.defects, run)
+    print_scores(evaluation, run, model=model, scripted=scripted, as_json=as_json)
     if run.state is not RunState.COMPLETED:
         raise typer.Exit(1)
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..common.options import AsJson, Exclude, Include, Participant, Tag, open_client
+from ..common.options import AsJson, open_client
 from ..common.screen import console, print_json
+from .options import OF_ANY_REVIEW, OF_FILES, OF_SESSIONS, Panel, with_options
 
 if TYPE_CHECKING:
     from ...schedules.schedules import Schedules
@@ -40,6 +41,7 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(group, name="schedule")
 
 
+@with_options({"panel": (Panel, "code")}, OF_SESSIONS, OF_FILES, OF_ANY_REVIEW)
 def add(  # noqa: PLR0913 - each is an option
     name: Name,
     cron: Annotated[
@@ -58,6 +60,16 @@ def add(  # noqa: PLR0913 - each is an option
             help="Review a folder: its name in SYMPOSIA_REVIEW_ROOTS of the workers.",
         ),
     ] = None,
+    paths: Annotated[
+        list[str] | None,
+        typer.Option("--path", help="Review only this file or folder below the root; may be repeated."),
+    ] = None,
+    update: Annotated[
+        bool,
+        typer.Option(
+            "--update", help="Fetch the checked-out branch from the remote origin before the review."
+        ),
+    ] = False,
     sessions: Annotated[
         bool,
         typer.Option(
@@ -65,26 +77,7 @@ def add(  # noqa: PLR0913 - each is an option
             help="Review archived sessions instead of a root, for example with --panel document.",
         ),
     ] = False,
-    tag: Tag = None,
-    participant: Participant = None,
-    newest: Annotated[
-        int | None, typer.Option(help="Maximum number of sessions, newest first.", show_default="5000")
-    ] = None,
-    panel: Annotated[str, typer.Option(help="Panel that reviews.")] = "code",
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="Agent for the model reviewers of the panel. Without it, those without an agent in the panel are skipped."
-        ),
-    ] = None,
-    include: Include = None,
-    exclude: Exclude = None,
-    base: Annotated[
-        str | None, typer.Option(help="Review only changes since the merge base of HEAD and this branch.")
-    ] = None,
-    since_last: Annotated[
-        bool, typer.Option("--since-last", help="Review only changes since the last completed run.")
-    ] = False,
+    since_last: Annotated[bool, typer.Option("--since-last", help="The same as --since last.")] = False,
     formats: Annotated[
         list[str] | None,
         typer.Option("--format", help="Format of the report; may be repeated.", show_default="markdown"),
@@ -105,14 +98,8 @@ def add(  # noqa: PLR0913 - each is an option
     fail_on: Annotated[
         str | None,
         typer.Option(
-            metavar="[new:]SEVERITY",
-            help="The outcome is `findings` if an open finding has this severity or higher; new:SEVERITY counts only new findings. Default: findings do not matter.",
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BRANCH", help="Findings are new compared with the last runs of this branch, not of any."
+            metavar="<[new:]SEVERITY|new|unreviewed>",
+            help="The outcome is `findings` if an open finding has this severity or higher; new:SEVERITY counts only new findings. With unreviewed, or SEVERITY,unreviewed, it is `partial` if a file was not reviewed. Default: findings do not matter.",
         ),
     ] = None,
     job: Annotated[
@@ -132,6 +119,7 @@ def add(  # noqa: PLR0913 - each is an option
     ] = "60",
     replace: Annotated[bool, typer.Option("--replace", help="Replace the schedule of this name.")] = False,
     as_json: AsJson = False,
+    **options: Any,
 ) -> None:
     """Add a schedule. It takes effect at once, without a restart.
 
@@ -141,24 +129,15 @@ def add(  # noqa: PLR0913 - each is an option
     """
     from .output import format_time
 
-    review, which = None, {"tag": tag, "participant": participant, "newest": newest}
+    which = {option: options.pop(option) for option in OF_SESSIONS}
     sessions = sessions or any(value is not None for value in which.values())
+    review = None
     if root is not None or sessions:
-        review = {
-            "panel": panel,
-            "root": root,
-            "sessions": which if sessions else None,
-            "model": model,
-            "include": include or [],
-            "exclude": exclude or [],
-            "base": base,
-            "since_last": since_last,
-            "only_on_change": only_on_change,
-            "formats": formats or ["markdown"],
-            "deliver": deliver or [],
-            "fail_on": fail_on,
-            "against": against,
-        }
+        own = {"formats": formats, "deliver": deliver, "only_on_change": only_on_change, "fail_on": fail_on}
+        review = _action({**options, **own, "root": root, "paths": paths, "update": update})
+        review |= {"sessions": which} if sessions else {}
+        if since_last:
+            review["since_last"] = True
     what: dict[str, Any] = {"review": review, "job": job, "grace_s": grace}
     entry = _schedules().add(
         name,
@@ -176,6 +155,16 @@ def add(  # noqa: PLR0913 - each is an option
         console().print(
             f"{name}: {entry.schedule.description}, {entry.schedule.when}; next run {format_time(entry, entry.next_due)}"
         )
+
+
+def _action(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options as fields of a scheduled review; those with their default are left out."""
+    last = "last"
+    if options["since"] == last:
+        options |= {"since": None, "since_last": True}
+    if options["against"] == last:
+        options["against"] = None
+    return {name: value for name, value in options.items() if value not in (None, False, [])}
 
 
 def list_all(as_json: AsJson = False) -> None:

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 from celery import Celery
 
-from ...config.settings import Settings
+from ...config.settings import Settings, read_variable
 from ...jobs.session_file import SessionFile
 from ...models.errors import InvalidInput, LifecycleError, SessionConflict, SessionNotFound
 from ...models.protocol.collab import CollabStatus
@@ -20,6 +20,8 @@ from ...state.redis.connect import connect
 from ...state.sessions.records import SessionState
 from .sessions import Sessions
 
+#: Variable with a token that may read the repositories of the review roots.
+GIT_TOKEN_VARIABLE = "GIT_READ_TOKEN"  # noqa: S105 - a name
 #: Reasons of cancelled sessions that count as failed: errors, and limits reached before a turn was completed.
 _FAILURES = {
     "all_turns_failed",
@@ -95,7 +97,11 @@ def build_schedule_runner(app: Celery, settings: Settings, *, redis_url: str) ->
         ScheduleStore(connect(redis_url)),
         {
             "job": ScheduledSession(settings, app),
-            "review": ScheduledReview(partial(review_context_of, app), settings.review_roots),
+            "review": ScheduledReview(
+                partial(review_context_of, app),
+                settings.review_roots,
+                git_token=partial(read_variable, GIT_TOKEN_VARIABLE),
+            ),
         },
         grace_ms=int(settings.redispatch_after_s * 1000),
         lease_ms=int(settings.lease_s * 1000),

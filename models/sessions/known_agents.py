@@ -74,3 +74,8 @@ class ReaderModel(Frozen):
     #: US dollars per million tokens; None: not in the registry.
     input_usd_per_million: float | None = None
     output_usd_per_million: float | None = None
+
+    @property
+    def is_priced(self) -> bool:
+        """Return whether its price is known."""
+        return self.input_usd_per_million is not None or self.output_usd_per_million is not None

@@ -239,6 +239,8 @@ class Correction(Frozen):
 
 #: Name of the session parameter with the batch and item that the session reviews.
 REVIEW_PARAMETER = "review"
+#: Field of it with the outputs of programs that have reviewed many files at once, by agent; and these agents.
+OUTPUTS_FIELD, BATCHED_PROGRAMS = "outputs", ("ruff", "bandit")
 
 
 class TurnContext(Frozen):

@@ -20,10 +20,12 @@ from ..state.records import BatchHead, BatchView, ItemRecord
 from ..values.runs import ItemResult, ItemState, RunState
 from .completion import deindex_batch, finish_batch
 from .context import ReviewContext
-from .item_sessions import item_session_id, result_of, submission_of
+from .item_sessions import item_session_id, provider_error, result_of, submission_of
 
 log = logging.getLogger(__name__)
 
+#: Equal errors of a provider in a row that stop a batch: its other requests would fail, too.
+MAX_EQUAL_ERRORS = 5
 #: Number of batches that a sweep checks at once.
 _SWEEP_LIMIT = 100
 
@@ -171,12 +173,13 @@ def _earlier_usage(view: BatchView, record: ItemRecord) -> Usage:
 
 def _record_result(context: ReviewContext, view: BatchView, record: ItemRecord, result: ItemResult) -> None:
     before, now = _earlier_usage(view, record), result.usage
-    word = context.store.record_result(
+    word, equal_errors = context.store.record_result(
         record,
         view.batch_id,
         result.state,
         result.model_dump_json(),
         spent=(max(now.tokens - before.tokens, 0), max(now.cost_micros - before.cost_micros, 0)),
+        error=provider_error(result.error),
     )
     if result.error:
         log.warning(
@@ -187,7 +190,10 @@ def _record_result(context: ReviewContext, view: BatchView, record: ItemRecord, 
             {"again": "will retry", "settled": "no retry"}.get(word, f"result not recorded ({word})"),
             result.error,
         )
-    if word in ("settled", "again"):
+    if equal_errors >= MAX_EQUAL_ERRORS:
+        outcome = RunState.PARTIAL if view.done + view.unchanged else RunState.FAILED
+        stop_batch(context, view.batch_id, outcome, f"{equal_errors} equal errors in a row: {result.error}")
+    elif word in ("settled", "again"):
         advance_batch(context, view.batch_id)
 
 

@@ -19,8 +19,9 @@ from ..archive.access import review_reader, review_writer
 from ..comparing import compare_run
 from ..state.records import BatchHead, BatchView, ItemRecord
 from ..state.store import ReviewStore
+from ..values.coverage import count_coverage
 from ..values.findings import Finding
-from ..values.runs import ItemResult, ItemState, ReviewRun, RunState
+from ..values.runs import ItemResult, ItemState, ReviewRun, RunState, SkippedItem
 from .context import ReviewContext
 
 _MAX_ERROR = 500
@@ -149,7 +150,7 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
         results=results,
         skipped=head.skipped,
         usage=sum((result.usage for result in results), start=Usage()),
-        summary=_summary(results, view.reason, head.missing_tools),
+        summary=_summary(results, head.skipped, view.reason, head.missing_tools),
         revision=head.revision,
         branch=head.branch,
         scope=head.scope,
@@ -165,17 +166,23 @@ def _result(record: ItemRecord) -> ItemResult:
     return kept.model_copy(update={"state": record.state})
 
 
-def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, int]) -> str:
+def _summary(
+    results: Sequence[ItemResult], skipped: Sequence[SkippedItem], reason: str, missing: Mapping[str, int]
+) -> str:
     counted = Counter(result.state for result in results)
     parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
     text = f"{count_of(len(results), 'item')}: {', '.join(parts)}." if results else "Nothing to review."
     if dropped := sum(result.dropped for result in results):
         text += f" {dropped} findings dropped, because their quote, verification or confidence does not hold, or there were too many."
+    if unverified := sum(finding.unverified for result in results for finding in result.findings):
+        text += f" {count_of(unverified, 'finding')} unverified: no valid verdict of the verifier."
     if missing:
         listed = ", ".join(
             f"{agent} ({count} {'files' if count > 1 else 'file'})" for agent, count in missing.items()
         )
         text = f"{text} Not installed: {listed}."
+    if coverage := str(count_coverage(results, skipped)):
+        text = f"{text} {coverage}"
     return f"{text} Stopped: {reason}." if reason else text
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from pydantic import JsonValue
 
@@ -10,15 +12,16 @@ from ...models.modes import mode_of
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
+from ...models.sessions.limits import TurnLimits
 from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
 from ...models.sessions.stop_syntax import read_stop
 from ...models.sessions.submission import Submission
 from ...models.text.ids import derived_id
-from ...models.turns.turn import REVIEW_PARAMETER
+from ...models.turns.turn import OUTPUTS_FIELD, REVIEW_PARAMETER
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..chunks.form import ShownFile, read_opening
-from ..chunks.planner import ORCHESTRATOR, panel_of_part
+from ..chunks.planner import leads, panel_of_part
 from ..sources.archived_sessions import REVIEW_TAG
 from ..state.records import BatchHead, ItemRecord
 from ..values.answers import ReviewerAnswer, parse_reviewer_answer
@@ -29,14 +32,16 @@ from ..values.checks import (
     Verdict,
     cap_severity,
     check_quotes,
+    mark_unverified,
     parse_verdicts,
     unused_verdicts,
     verify_findings,
     with_ignores,
 )
 from ..values.findings import Finding, with_snippets
-from ..values.panels import Seat
+from ..values.panels import Panel, Seat
 from ..values.runs import ItemResult, ItemState, PartReaders
+from .needs import count_shares
 
 #: Stop reasons of sessions that end before their panel has finished.
 _EARLY_END_REASONS = frozenset({"token_budget", "cost_budget", "deadline", "no_answer", "exhausted"})
@@ -53,7 +58,7 @@ def item_session_id(batch_id: str, number: int, attempt: int) -> str:
 
 def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submission:
     """Return the session of an item. Raises InvalidInput: a panel that cannot be run."""
-    panel = panel_of_part(head.panel.for_path(record.item.path), head.readers, record.item.part)
+    panel = panel_of_part(head.panel.for_path(record.item.typed_path), head.readers, record.item.part)
     title = "".join(
         character if character.isprintable() else "?" for character in f"Review of {record.item.path}"
     )
@@ -74,7 +79,7 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         stop=_stop(head, record),
         options=panel.options,
         policy=panel.policy,
-        limits=panel.limits,
+        limits=_turn_limits(head, record, panel),
         protocol=panel.protocol,
         messages=[opening, *_guide(head, record)],
         parameters={REVIEW_PARAMETER: _parameter(head, record, opening)},
@@ -91,9 +96,11 @@ def _guide(head: BatchHead, record: ItemRecord) -> list[dict[str, str]]:
 def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, JsonValue]:
     """Return what the session's agents learn of the item: path, settings of its project, facts, part."""
     item = record.item
-    parameter: dict[str, JsonValue] = {"batch": head.batch_id, "item": record.number, "path": item.path}
+    parameter: dict[str, JsonValue] = {"batch": head.batch_id, "item": record.number, "path": item.typed_path}
     if head.settings.is_used:
         parameter["settings"] = head.settings.for_path(item.path, opening)
+    if record.outputs:
+        parameter[OUTPUTS_FIELD] = json.loads(record.outputs)
     if item.facts is not None:
         parameter["facts"] = item.facts.model_dump(mode="json")
     if head.panel.read_files:
@@ -118,6 +125,15 @@ def seat_instructions(seat: Seat) -> str | None:
     if seat.role != VERIFIER:
         return seat.instructions
     return "\n\n".join(filter(None, [seat.instructions, VERDICT_FORM]))
+
+
+def _turn_limits(head: BatchHead, record: ItemRecord, panel: Panel) -> TurnLimits:
+    """Return the limits of a turn: with a cost limit, each turn of a model may cost an equal share of the item's."""
+    shares = count_shares(panel, head.readers, None)
+    if record.cost_micros is None or panel.limits.turn_usd is not None or not shares:
+        return panel.limits
+    share = max(record.cost_micros // shares, 1)
+    return panel.limits.model_copy(update={"turn_usd": share / 1e6})
 
 
 def _stop(head: BatchHead, record: ItemRecord) -> StopCondition | None:
@@ -149,7 +165,8 @@ def result_of(
     An item counts as failed if a reviewer could not answer, or a model answered in another form; it has the
     findings of the other reviewers.
     """
-    verifiers = {seat.name for seat in head.panel.seats if seat.role == VERIFIER}
+    seats = panel_of_part(head.panel.for_path(record.item.typed_path), head.readers, record.item.part).seats
+    verifiers = {seat.name for seat in seats if seat.role == VERIFIER}
     paths = tuple(dict.fromkeys(item.path for item in record.item.members))
     answer_of_turn = {
         (message.speaker, message.turn_number): parse_reviewer_answer(
@@ -168,7 +185,10 @@ def result_of(
     ]
     checked = _check_findings(head, files, answers, verdicts)
     findings, dropped = _select_findings(head, checked.findings)
-    error = _error(state, events) or _form_error(head, answers)
+    if verifiers:
+        findings = tuple(map(mark_unverified, findings))
+    is_complete = _has_all_answers(seats, verifiers | _leaders(head), answers)
+    error = _error(state, events, is_complete=is_complete) or _form_error(head, answers)
     return ItemResult(
         item=record.item,
         state=ItemState.FAILED if error else ItemState.DONE,
@@ -227,13 +247,23 @@ def _summary(answers: Sequence[ReviewerAnswer]) -> str:
     return next((answer.summary for answer in reversed(answers) if answer.summary), "")
 
 
-def _form_error(head: BatchHead, answers: Iterable[tuple[str, ReviewerAnswer]]) -> str:
-    """Return which models answered without a list of findings; empty: none. Leading models report none."""
+def _leaders(head: BatchHead) -> set[str]:
+    """Return the names of the seats that lead a session, or judge what the others say."""
     seats = head.panel.seats
     navigators = seats[1:] if mode_of(head.panel.mode).has_navigator else ()
-    leading = {
-        leader.name for leader in (*navigators, *(seat for seat in seats if seat.role == ORCHESTRATOR))
-    }
+    return {seat.name for seat in (*navigators, *filter(leads, seats))}
+
+
+def _has_all_answers(
+    seats: Sequence[Seat], others: Set[str], answers: Iterable[tuple[str, ReviewerAnswer]]
+) -> bool:
+    """Return whether each reviewer has answered; `others`: seats that are none."""
+    return {seat.name for seat in seats} - others <= {speaker for speaker, _ in answers}
+
+
+def _form_error(head: BatchHead, answers: Iterable[tuple[str, ReviewerAnswer]]) -> str:
+    """Return which models answered without a list of findings; empty: none. Leading models report none."""
+    leading = _leaders(head)
     has_list: dict[str, bool] = {}
     for speaker, answer in answers:
         if speaker in head.readers and speaker not in leading:
@@ -243,8 +273,12 @@ def _form_error(head: BatchHead, answers: Iterable[tuple[str, ReviewerAnswer]]) 
     )
 
 
-def _error(state: SessionState, events: Iterable[MapEvent]) -> str:
-    if state.status is not CollabStatus.COMPLETED:
+def _error(state: SessionState, events: Iterable[MapEvent], *, is_complete: bool) -> str:
+    """Return why the review of an item failed; empty: it did not.
+
+    A session that ends early has not failed if it `is_complete`: each reviewer has answered, and was paid.
+    """
+    if state.status is not CollabStatus.COMPLETED and not is_complete:
         return " ".join(filter(None, [state.reason, state.detail])) or str(state.status)
     ends = [GrantEnd.from_event(event) for event in events if event.event_type is MAPEventType.TURN_COMPLETED]
     silent = [
@@ -252,4 +286,15 @@ def _error(state: SessionState, events: Iterable[MapEvent]) -> str:
     ]
     if silent:
         return "; ".join(f"{end.participant}: {end.error or end.outcome}" for end in silent)
-    return f"ended early: {state.detail or state.reason}" if state.reason in _EARLY_END_REASONS else ""
+    is_early = state.reason in _EARLY_END_REASONS and not is_complete
+    return f"ended early: {state.detail or state.reason}" if is_early else ""
+
+
+#: Errors of requests to models, as `agents.llm.errors` writes them.
+_PROVIDER_ERROR = re.compile(r"\w+: (?:HTTP \d{3} from|request to) model '[^']*'")
+
+
+def provider_error(error: str) -> str:
+    """Return the kind, status and model of a provider's error in the error of an item; empty: there is none."""
+    match = _PROVIDER_ERROR.search(error)
+    return match[0] if match else ""

@@ -11,16 +11,15 @@ from pydantic import JsonValue
 
 from ...models.sessions.known_agents import ReaderModel
 from ...models.text.ids import new_id
-from ...models.turns.message_lists import estimate_tokens
 from ..archive.access import known_results
 from ..chunks.planner import ItemPlan, PlannedSession, SessionPlanner
 from ..chunks.project import Project
-from ..panels import missing_tools, panel_sha
-from ..state.records import Needs
+from ..panels import UNNAMED_PROGRAMS, missing_tools, panel_sha
 from ..values.changes import ChangeDescription
 from ..values.panels import Panel, PanelTool, readers_of
-from ..values.runs import Item, PartReaders, ReadItem, SkippedItem
+from ..values.runs import Item, ReadItem, SkippedItem
 from ..values.tool_settings import ToolSettings
+from .needs import is_read_by_models, refuse_unpriced, session_needs
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
@@ -67,51 +66,17 @@ class ReviewRequest:
 
 
 def without_missing_tools(order: ReviewRequest) -> tuple[ReviewRequest, tuple[PanelTool, ...]]:
-    """Return the request without tools that are not installed on this machine, and these tools."""
+    """Return the request without tools that are not installed on this machine, and those to name in reports."""
     missing = missing_tools(order.panel)
-    absent = tuple(tool for tool in order.panel.tools if tool.agent in missing)
+    absent = tuple(
+        tool for tool in order.panel.tools if tool.agent in missing and tool.agent not in UNNAMED_PROGRAMS
+    )
     return replace(order, panel=order.panel.without_tools(missing)), absent
 
 
 def planner_of(order: ReviewRequest, readers: Mapping[str, ReaderModel], project: Project) -> SessionPlanner:
     """Return the planner of a batch's sessions."""
     return SessionPlanner(order.panel, readers, project, order.settings, order.change)
-
-
-#: Tokens of a system prompt, and of an answer whose length is not limited.
-_PROMPT_TOKENS, _ANSWER_TOKENS = 300, 800
-
-
-def is_read_by_models(session: PlannedSession, readers: Mapping[str, ReaderModel]) -> bool:
-    """Return whether models take part in a session."""
-    part = session.item.part
-    return bool(readers) and (part is None or part.readers is not PartReaders.PROGRAMS)
-
-
-def session_needs(
-    session: PlannedSession, panel: Panel, readers: Mapping[str, ReaderModel]
-) -> tuple[int, int | None]:
-    """Return the tokens and the cost in millionths of a US dollar; None: a price is not in the registry."""
-    if not is_read_by_models(session, readers):
-        return 0, 0
-    asked = estimate_tokens(session.opening) + session.guide_tokens + _PROMPT_TOKENS
-    tokens, cost = 0, 0.0
-    is_priced = True
-    for seat, model in readers.items():
-        answer = (
-            next((panel_seat.max_tokens for panel_seat in panel.seats if panel_seat.name == seat), None)
-            or _ANSWER_TOKENS
-        )
-        tokens += asked + answer
-        is_priced &= not (model.input_usd_per_million is None and model.output_usd_per_million is None)
-        cost += asked * (model.input_usd_per_million or 0.0) + answer * (model.output_usd_per_million or 0.0)
-    return tokens, round(cost) if is_priced else None
-
-
-def limited_needs(session: PlannedSession, panel: Panel, readers: Mapping[str, ReaderModel]) -> Needs:
-    """Return what is set aside for a session: 1 of what is not known."""
-    tokens, cost = session_needs(session, panel, readers)
-    return Needs(max(tokens, 1), max(cost or 1, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +96,7 @@ class ItemEstimate:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEstimate:
-    """What a review needs; one request for each model and chunk is assumed."""
+    """What a review needs: the expected requests of each model and chunk."""
 
     panel: Panel
     items: tuple[ItemEstimate, ...]
@@ -160,11 +125,16 @@ def estimate_review(
     """Return what a review needs, with `order.models` as models. Raises InvalidInput, ArchiveUnavailable."""
     order, _ = without_missing_tools(order)
     readers = readers_of(order.panel, order.models, known_agents=known_agents)
+    refuse_unpriced(order.panel, readers)
     project = Project(order.panel, order.folder)
     planner = planner_of(order, readers, project)
     skipped, plans = list(order.settings.notes), list[ItemPlan]()
     for entry in order.source:
-        if isinstance(entry, ReadItem) and order.panel.reviews(entry.item.path) and is_reviewable(entry):
+        if (
+            isinstance(entry, ReadItem)
+            and order.panel.reviews(entry.item.typed_path)
+            and is_reviewable(entry)
+        ):
             plan = planner.plan(entry)
             plans += [plan] if plan.sessions or plan.changed else []
             skipped += plan.skipped

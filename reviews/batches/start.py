@@ -16,14 +16,17 @@ from ..chunks.planner import ChangedFile, ItemPlan, PlannedSession, SessionPlann
 from ..chunks.project import Project
 from ..panels import panel_sha
 from ..state.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
-from ..values.panels import PanelTool, readers_of
-from ..values.runs import Item, ItemResult, ReadItem, SkippedItem
-from .batch import advance_batch
+from ..values.coverage import EMPTY, NOT_MEANT, ONLY_MEANT
+from ..values.panels import PanelTool, matches_name, readers_of
+from ..values.runs import Item, ItemResult, ReadItem, RunState, SkippedItem, SkippedList
+from .batch import advance_batch, stop_batch
 from .context import ReviewContext
-from .request import ReviewRequest, is_reviewable, limited_needs, planner_of, without_missing_tools
+from .needs import refuse_unpriced, reserved_needs
+from .program_runs import Outputs, outputs_of, run_programs
+from .request import ReviewRequest, is_reviewable, planner_of, without_missing_tools
 
 _TOO_MANY = f"over the limit of {MAX_ITEMS} sessions"
-#: Maximum number of skipped items in the list.
+#: Maximum number of skipped items that are listed one by one.
 _MAX_SKIPPED_LISTED = 1_000
 
 
@@ -38,13 +41,16 @@ class ItemUploader:
     #: Tools of the panel that are not installed.
     absent: tuple[PanelTool, ...]
     everything: bool
+    #: Agents that no agents file replaces.
+    built_in: frozenset[str] = frozenset()
     #: Number of sessions and unchanged items.
     total: int = 0
     unchanged: int = 0
-    skipped: list[SkippedItem] = field(default_factory=list)
+    skipped: SkippedList
     #: Number of items by tool that would have reviewed them, but is not installed.
     missed_tools: Counter[str] = field(default_factory=Counter)
     _bytes: int = 0
+    _outputs: Outputs = field(default_factory=dict)
     #: All files of a change, and those that models must review.
     _items: list[Item] = field(default_factory=list)
     _changed: list[ChangedFile] = field(default_factory=list)
@@ -58,6 +64,13 @@ class ItemUploader:
             if isinstance(entry, ReadItem) and self._is_wanted(entry)
         ]
         cached = self._known(plans)
+        wanted = {plan.item.key for plan in plans} - cached.keys()
+        self._outputs = run_programs(
+            [read for read in reads if isinstance(read, ReadItem) and read.item.key in wanted],
+            self.head.panel,
+            self.head.settings,
+            built_in=self.built_in,
+        )
         for plan in plans:
             for skipped in plan.skipped:
                 self._skip(skipped)
@@ -78,7 +91,7 @@ class ItemUploader:
         """Upload the sessions in which models review several files of a change; the source has ended."""
         if not self._changed:
             return
-        for session in self.planner.together(self._changed, self._items, self.skipped):
+        for session in self.planner.together(self._changed, self._items, self.skipped.items):
             if self.total == MAX_ITEMS:
                 self._skip(SkippedItem(path=session.item.path, reason=_TOO_MANY))
             else:
@@ -94,33 +107,44 @@ class ItemUploader:
         self._bytes += size
         for session in sessions:
             self.total += 1
-            needs = limited_needs(session, self.head.panel.for_path(session.item.path), self.head.readers)
-            self.context.store.add(self.head.batch_id, self.total, session.item, session.opening, needs=needs)
+            needs = reserved_needs(
+                session, self.head.panel.for_path(session.item.typed_path), self.head.readers
+            )
+            self.context.store.add(
+                self.head.batch_id,
+                self.total,
+                session.item,
+                session.opening,
+                needs=needs,
+                outputs=outputs_of(session, self._outputs),
+            )
         return True
 
     def _is_wanted(self, read: ReadItem) -> bool:
-        missed = [tool.agent for tool in self.absent if tool.reviews(read.item.path)]
-        if not self.head.panel.reviews(read.item.path):
+        missed = [tool.agent for tool in self.absent if tool.reviews(read.item.typed_path)]
+        if not self.head.panel.reviews(read.item.typed_path):
             self.missed_tools.update(missed)
-            return self._skip(SkippedItem(path=read.item.path, reason=self._reason(missed)))
+            return self._skip(
+                SkippedItem(path=read.item.path, reason=self._reason(read.item.typed_path, missed))
+            )
         if read.text.strip():
             self.missed_tools.update(missed)
-        return is_reviewable(read) or self._skip(SkippedItem(path=read.item.path, reason="empty"))
+        return is_reviewable(read) or self._skip(SkippedItem(path=read.item.path, reason=EMPTY))
 
-    def _reason(self, missed: Sequence[str]) -> str:
+    def _reason(self, path: str, missed: Sequence[str]) -> str:
         """Return why the panel does not review an item."""
         panel = self.head.panel
         if missed:
             return f"not installed: {', '.join(missed)}"
-        names = panel.files or dict.fromkeys(name for tool in panel.tools for name in tool.files)
-        if panel.has_model or not names:
-            return f"the panel does not review {', '.join(panel.exclude)}"
-        return f"the panel reviews {', '.join(names)} only"
+        if matches_name(path, panel.exclude):
+            return f"{NOT_MEANT} files of this name"
+        if panel.files:
+            return f"{ONLY_MEANT} {', '.join(panel.files)} only"
+        return "no program of the panel reads it"
 
     def _skip(self, skipped: SkippedItem) -> bool:
         """Record a skipped item; return False, because there is nothing to review."""
-        if len(self.skipped) < _MAX_SKIPPED_LISTED:
-            self.skipped.append(skipped)
+        self.skipped.add(skipped)
         return False
 
     def _known(self, plans: Iterable[ItemPlan]) -> dict[str, ItemResult]:
@@ -157,6 +181,7 @@ def start_batch(
     readers = readers_of(
         order.panel, {**order.models, **workers.reader_models()}, known_agents=workers.known_agents()
     )
+    refuse_unpriced(order.panel, readers)
     programs = {**order.programs, **workers.program_identities()}
     head = BatchHead(
         batch_id=order.batch_id,
@@ -188,7 +213,8 @@ def start_batch(
         project=project,
         absent=absent,
         everything=order.everything,
-        skipped=[*order.settings.notes],
+        built_in=workers.known_agents().built_in,
+        skipped=SkippedList(_MAX_SKIPPED_LISTED, order.settings.notes),
     )
     source = iter(order.source)
     while chunk := list(islice(source, _CHUNK)):
@@ -198,7 +224,7 @@ def start_batch(
     # Add it to the index first: a crash after this line leaves only an index entry without a batch.
     context.index.add_batch(head.batch_id, context.store.now_ms())
     head = head.model_copy(
-        update={"skipped": tuple(uploader.skipped), "missing_tools": dict(uploader.missed_tools)}
+        update={"skipped": uploader.skipped.items, "missing_tools": dict(uploader.missed_tools)}
     )
     context.store.start(head, total=uploader.total, unchanged=uploader.unchanged)
     advance_batch(context, head.batch_id)
@@ -210,3 +236,16 @@ def _is_there(context: ReviewContext, batch_id: str) -> bool:
         return context.store.view(batch_id).state != "opening"
     except ReviewNotFound:
         return False
+
+
+def record_failed_batch(context: ReviewContext, head: BatchHead, reason: str) -> None:
+    """Record a batch that could not start, so that its report is archived and delivered. A repeated call does nothing.
+
+    Raises:
+        RedisUnavailable, ArchiveUnavailable: The call may be repeated.
+    """
+    if not _is_there(context, head.batch_id):
+        context.store.open(head)
+        context.index.add_batch(head.batch_id, context.store.now_ms())
+        context.store.start(head, total=0, unchanged=0)
+    stop_batch(context, head.batch_id, RunState.FAILED, reason)

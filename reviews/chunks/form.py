@@ -175,7 +175,7 @@ def _scope(part: ItemPart | None) -> str:
 
 
 def _info(item: Item) -> str:
-    path = PurePosixPath(item.path)
+    path = PurePosixPath(item.typed_path)
     language = _LANGUAGES.get(path.suffix, path.suffix.removeprefix("."))
     return " ".join(name for name in (language or "text", path.name) if _PLAIN_NAME.fullmatch(name))
 

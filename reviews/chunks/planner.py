@@ -117,7 +117,7 @@ class SessionPlanner:
             return ItemPlan(item, (PlannedSession(item, plain_opening(item, text)),))
         if item.is_change:
             return self._plan_change(read)
-        outline, lines = outline_of(item.path, text), split_lines(text)
+        outline, lines = outline_of(item.typed_path, text), split_lines(text)
         sections_room = int(self._request.room * _SECTIONS_SHARE)
         sections = self._sections(read, text, sections_room)
         # What is set aside does not depend on what is shown there, so that a chunk changes only with its text.
@@ -145,7 +145,7 @@ class SessionPlanner:
         """Return the plan of a changed, new, renamed or deleted file."""
         item, lines = read.item, split_lines(read.text)
         is_deleted = item.kind is ItemKind.DELETED
-        outline = Outline() if is_deleted else outline_of(item.path, read.text)
+        outline = Outline() if is_deleted else outline_of(item.typed_path, read.text)
         hunks = read.hunks if read.hunks is not None else (Hunk(1, 0, (), 1, len(lines)),)
         changed = change_lines([] if is_deleted else lines, outline, hunks)
         shown = changed.render()
@@ -162,7 +162,7 @@ class SessionPlanner:
         with_programs = (
             not is_deleted
             and bool(read.text.strip())
-            and bool(program_seats(self.panel.for_path(item.path), self.readers))
+            and bool(program_seats(self.panel.for_path(item.typed_path), self.readers))
         )
         item = _with_shown(item, self._digest([shown, *(section.text for section in sections)]))
         count = len(parts) + with_programs
@@ -240,7 +240,7 @@ class SessionPlanner:
         if len(chunks) == 1 and len(chunks[0].lines) == len(lines):
             return [self._session(item, numbered_opening(item, chunks[0], sections=sections))]
         planned: list[PlannedSession] = []
-        with_programs = bool(program_seats(self.panel.for_path(item.path), self.readers))
+        with_programs = bool(program_seats(self.panel.for_path(item.typed_path), self.readers))
         count = len(chunks) + with_programs
         if with_programs:
             part = ItemPart(number=1, count=count, readers=PartReaders.PROGRAMS)
@@ -267,7 +267,7 @@ def panel_of_part(panel: Panel, readers: Mapping[str, ReaderModel], part: ItemPa
         return panel
     if part.readers is PartReaders.PROGRAMS:
         return panel.model_copy(update={"seats": program_seats(panel, readers)})
-    left_out = {seat.name for seat in program_seats(panel, readers) if not _leads(seat)}
+    left_out = {seat.name for seat in program_seats(panel, readers) if not leads(seat)}
     return panel.model_copy(
         update={"seats": tuple(seat for seat in panel.seats if seat.name not in left_out)}
     )
@@ -279,7 +279,7 @@ def program_seats(panel: Panel, readers: Mapping[str, ReaderModel]) -> tuple[Sea
     In a pair the program reviews what the model says. A panel that a model leads has no session without it.
     """
     programs = tuple(seat for seat in panel.seats if seat.name not in readers)
-    return () if _programs_join_models(panel, readers) or all(map(_leads, programs)) else programs
+    return () if _programs_join_models(panel, readers) or all(map(leads, programs)) else programs
 
 
 def _programs_join_models(panel: Panel, readers: Mapping[str, ReaderModel]) -> bool:
@@ -288,7 +288,8 @@ def _programs_join_models(panel: Panel, readers: Mapping[str, ReaderModel]) -> b
     return mode_of(panel.mode).has_navigator or led_by_model
 
 
-def _leads(seat: Seat) -> bool:
+def leads(seat: Seat) -> bool:
+    """Return whether a seat leads a session, or judges what the others say."""
     return seat.agent == JUDGE or seat.role == ORCHESTRATOR
 
 

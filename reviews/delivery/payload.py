@@ -12,6 +12,7 @@ from typing import Any
 from ...models.text.ids import derived_id, format_timestamp
 from ...models.text.redact import one_line
 from ..reports.formats import ReportFile
+from ..values.coverage import coverage_of
 from ..values.findings import Finding, FindingStatus, count_by_severity
 from ..values.runs import ItemState, PullRequest, ReviewRun, RunState, headline
 
@@ -87,7 +88,8 @@ def summary_json(run: ReviewRun) -> bytes:
         "headline": headline(run),
         "summary": run.summary,
         "items": Counter(result.state.value for result in run.results),
-        "skipped": len(run.skipped),
+        "skipped": sum(item.count for item in run.skipped),
+        "coverage": coverage_of(run).to_json(),
         "open": count_by_severity(run.open_findings),
         "usage": run.usage.model_dump(mode="json"),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -10,6 +10,7 @@ from typing import TypedDict, Unpack
 from pydantic import ValidationError
 
 from ...models.errors import InvalidInput, invalid_input
+from ...models.text.numbered_lines import split_lines
 from ...models.text.paths import TomlFileError, read_toml
 from ..batches.request import ReviewRequest
 from ..panels import project_settings, resolve_panel
@@ -18,9 +19,11 @@ from ..sources.document_facts import source_of
 from ..sources.files import FileSelection
 from ..sources.sandboxed_folder import SandboxedFolder
 from ..sources.source import SourceLimits
+from ..values.changes import ChangeDescription
 from ..values.defect_set import DefectSet
 from ..values.evaluation import Dataset, PlacedDefect, place_defects
 from ..values.runs import SkippedItem
+from .change_repository import change_repository
 
 #: File of a data set in its folder.
 FILE_NAME = "dataset.toml"
@@ -33,6 +36,10 @@ class LoadedDataset:
     dataset: Dataset
     root: Path
     defects: tuple[PlacedDefect, ...]
+    #: Number of lines by path.
+    lines: Mapping[str, int]
+    #: Folder with the files before the change; None: whole files are reviewed.
+    before: Path | None = None
 
 
 def read_dataset(path: Path, *, chosen: DefectSet | None = None) -> LoadedDataset:
@@ -50,10 +57,26 @@ def read_dataset(path: Path, *, chosen: DefectSet | None = None) -> LoadedDatase
     if not dataset.files:
         raise InvalidInput("set", str(chosen), f"must have files in {file}")
     root = file.parent / dataset.folder
+    before = file.parent / dataset.before if dataset.before else None
+    texts = _texts(root, dataset)
+    old = {} if before is None else _texts(before, dataset)
+    defects = (
+        defect
+        for entry in dataset.files
+        for defect in place_defects(entry, texts.get(entry.path, ""), old.get(entry.path, ""))
+    )
+    for entry in dataset.files:
+        if entry.path not in texts and entry.path not in old:
+            raise InvalidInput("path", entry.path, "must be a file of the data set: not found")
+    lines = {path: len(split_lines(text)) for path, text in texts.items()}
+    return LoadedDataset(dataset, root, tuple(defects), lines, before)
+
+
+def _texts(root: Path, dataset: Dataset) -> dict[str, str]:
+    """Return the texts of the files that are below a folder, by path."""
     with SandboxedFolder(root) as folder:
-        texts = {entry.path: _text(folder, entry.path) for entry in dataset.files}
-    defects = (defect for entry in dataset.files for defect in place_defects(entry, texts[entry.path]))
-    return LoadedDataset(dataset, root, tuple(defects))
+        paths = [entry.path for entry in dataset.files if not dataset.before or folder.exists(entry.path)]
+        return {path: _text(folder, path) for path in paths}
 
 
 class HowToEvaluate(TypedDict, total=False):
@@ -76,15 +99,19 @@ def request_for_dataset(loaded: LoadedDataset, **how: Unpack[HowToEvaluate]) -> 
         InvalidInput: The panel does not exist, or an agent is unknown.
     """
     panel = resolve_panel(how.get("panel", "code"), how.get("model"), None, known_agents=frozenset())
-    chosen = FileSelection(paths=[file.path for file in loaded.dataset.files])
+    paths = [file.path for file in loaded.dataset.files]
+    root, base = loaded.root, None
+    if loaded.before is not None:
+        root, base = change_repository(loaded.before, loaded.root, paths), "HEAD"
     return ReviewRequest(
         root_name=loaded.dataset.name,
         root=root_identity(loaded.root),
         panel=panel,
-        source=source_of(loaded.root, chosen, panel),
-        settings=project_settings(panel, loaded.root, how.get("config")),
-        folder=loaded.root,
+        source=source_of(root, FileSelection(paths=paths, base=base), panel),
+        settings=project_settings(panel, root, how.get("config")),
+        folder=root,
         everything=how.get("everything", False),
+        change=ChangeDescription() if base else None,
     )
 
 

@@ -121,7 +121,7 @@ class ReportModel:
         states = Counter(
             "reviewed" if result.state is ItemState.DONE else result.state.value for result in run.results
         )
-        states.update({"skipped": len(run.skipped)} if run.skipped else {})
+        states.update({"skipped": sum(item.count for item in run.skipped)} if run.skipped else {})
         facts = [
             ("State", run.state.value),
             ("Started", format_timestamp(run.started_at)),
@@ -222,7 +222,7 @@ def lines_of(finding: Finding) -> str:
 def verification_text(finding: Finding) -> str:
     """Return the verdict of the second reviewer in words; empty: there was none."""
     if finding.verification is None:
-        return ""
+        return "Unverified: the verifier gave no valid verdict." if finding.unverified else ""
     verdict = {VerifiedAs.KEPT: "Confirmed", VerifiedAs.LOWERED: "Severity lowered"}
     text = f"{verdict[finding.verification.verdict]} by {finding.verification.agent}"
     return f"{text}: {finding.verification.reason}" if finding.verification.reason else f"{text}."

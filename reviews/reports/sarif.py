@@ -181,6 +181,7 @@ def _properties(finding: Finding) -> dict[str, Any]:
         "verification": None
         if finding.verification is None
         else finding.verification.model_dump(mode="json"),
+        "unverified": finding.unverified or None,
     }
     return {name: value for name, value in properties.items() if value not in ("", [], None)}
 

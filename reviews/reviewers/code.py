@@ -19,6 +19,7 @@ Each turn starts a process, so this module imports nothing that is slow to impor
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...models.text.numbered_lines import (
@@ -235,9 +237,36 @@ def review_turn(name: str, turn: Turn, options: Sequence[str] = ()) -> str:
     names = tuple(TOOLS) if name == _ALL else (name,)
     review = review_of(turn)
     settings = (review or {}).get("settings") or {}
-    findings = [finding for tool in names for finding in _findings(tool, code, options, settings)]
+    findings = [
+        replace(finding, file=PurePosixPath(finding.file).name)
+        for tool in names
+        for finding in _findings(tool, code, options, settings)
+    ]
     findings.sort(key=lambda finding: (finding.file, finding.line, finding.rule))
     return _as_json(name, findings) if review is not None else _as_text(name, findings, code, turn)
+
+
+#: Maximum seconds of a run over many files.
+_RUN_TIMEOUT_S = 600
+
+
+def review_files(name: str, code: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the output of a reviewer for each of several files, by path.
+
+    The program gets no variables of this process but PATH.
+
+    Raises:
+        RuntimeError: The program cannot be run, or did not end in time.
+    """
+    found: dict[str, list[ToolFinding]] = {path: [] for path in code}
+    with TemporaryDirectory(prefix="symposia-") as home:
+        variables = {"PATH": os.pathsep.join(os.get_exec_path()), "HOME": home}
+        for finding in _findings(name, code, (), settings, parent=Path(home), variables=variables):
+            found[finding.file].append(finding)
+    return {
+        path: _as_json(name, sorted(findings, key=lambda finding: (finding.line, finding.rule)))
+        for path, findings in found.items()
+    }
 
 
 def _most_severe(findings: Sequence[ToolFinding]) -> list[ToolFinding]:
@@ -267,36 +296,56 @@ def _as_text(name: str, findings: Sequence[ToolFinding], code: Mapping[str, str]
 
 
 def _findings(
-    name: str, code: Mapping[str, str], options: Sequence[str], settings: Mapping[str, Any]
-) -> Iterator[ToolFinding]:
+    name: str,
+    code: Mapping[str, str],
+    options: Sequence[str],
+    settings: Mapping[str, Any],
+    *,
+    parent: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> list[ToolFinding]:
+    """Return the findings of a program in files, with the paths of the files."""
     if find_spec(name) is None:
         raise RuntimeError(f"{name} is not installed: pip install 'symposia[review]'")
     tool = TOOLS[name]
-    with workspace(code, settings) as folder:
-        done = subprocess.run(
-            # -P: a reviewed file may have the name of a module that the tool imports.
-            [
-                sys.executable,
-                "-P",
-                "-m",
-                name,
-                *tool.arguments,  # first: they begin with the command of the tool
-                *options,
-                *tool.options(settings),
-                "--",
-                *code,
-            ],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    # -P: a reviewed file may have the name of a module that the tool imports. The arguments of the tool begin with
+    # its command.
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        name,
+        *tool.arguments,
+        *options,
+        *tool.options(settings),
+        "--",
+        *code,
+    ]
+    with workspace(code, settings, parent) as folder:
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=variables,
+                capture_output=True,
+                text=True,
+                timeout=_RUN_TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"{name} did not end within {_RUN_TIMEOUT_S} s") from None
+        root = folder.resolve()
     try:
         findings = list(tool.read(json.loads(done.stdout)))
     except (ValueError, TypeError, KeyError):
         last = done.stderr.strip().rpartition("\n")[2]
         raise RuntimeError(f"{name} failed with exit code {done.returncode}: {last}") from None
-    yield from (replace(finding, file=Path(finding.file).name) for finding in findings)
+    return [replace(finding, file=_relative(finding.file, root)) for finding in findings]
+
+
+def _relative(file: str, root: Path) -> str:
+    """Return a path that a program printed as one below its folder."""
+    return Path(os.path.normpath(root / file)).relative_to(root).as_posix()
 
 
 def main() -> None:

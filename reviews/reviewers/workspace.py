@@ -35,10 +35,15 @@ def is_safe_path(path: str) -> bool:
 
 
 @contextmanager
-def workspace(files: Mapping[str, str], settings: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield a temporary folder with files by path (see `is_safe_path`) and settings (`ToolSettings.for_path`)."""
+def workspace(
+    files: Mapping[str, str], settings: Mapping[str, Any], parent: Path | None = None
+) -> Iterator[Path]:
+    """Yield a temporary folder with files by path (see `is_safe_path`) and settings (`ToolSettings.for_path`).
+
+    `parent`: folder in which it is created; None: the working folder.
+    """
     # The folder's name is a valid package name: the findings must depend on the code only.
-    with TemporaryDirectory(prefix="code_", dir=Path.cwd()) as name:
+    with TemporaryDirectory(prefix="code_", dir=parent or Path.cwd()) as name:
         folder = Path(name)
         for path in settings.get("modules") or ():  # folders end with `/`
             _put(folder, path, "")

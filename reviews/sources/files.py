@@ -10,7 +10,7 @@ pathspec is not used: its version 1.1 converts a pattern to one regular expressi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import chain
@@ -20,6 +20,7 @@ from ...models.errors import GitFailed, InvalidInput
 from ..values.runs import ItemKind, ReadItem, SkippedItem
 from .repository import Changes, Repository
 from .sandboxed_folder import SandboxedFolder, WalkEntry
+from .scope import ATTRIBUTES, reason_by_name, reason_by_text
 from .source import SourceLimits, apply_limits, deleted_item, read_file
 
 #: Maximum patterns of one kind, and characters of one pattern.
@@ -120,24 +121,41 @@ class FileSource:
         repository = Repository.find(self.folder)
         changes = self._changes(repository)
         with SandboxedFolder(self.folder) as root:
-            read = (self._read(root, entry, changes) for entry in self._found(root, repository, changes))
+            entries = list(self._found(root, repository, changes))
+            attributes = _attributes(repository, [path for path in entries if isinstance(path, str)])
+            read = (self._read(root, entry, changes, attributes.get(_path(entry), {})) for entry in entries)
             yield from apply_limits(chain(read, self._deleted(changes)), self.caps)
 
     def _read(
-        self, root: SandboxedFolder, entry: str | SkippedItem, changes: Changes | None
+        self,
+        root: SandboxedFolder,
+        entry: str | SkippedItem,
+        changes: Changes | None,
+        attributes: Mapping[str, str],
     ) -> ReadItem | SkippedItem:
         if isinstance(entry, SkippedItem):
             return entry
+        is_named = entry in self.selection.paths
+        if not is_named and (reason := reason_by_name(entry, attributes)):
+            return SkippedItem(path=entry, reason=reason)
+
+        def left_out(text: str) -> str:
+            return "" if is_named else reason_by_text(text, attributes)
+
         if changes is None:
-            return read_file(root, entry, max_bytes=self.caps.item_bytes, kind=ItemKind.FILE)
+            return read_file(
+                root, entry, max_bytes=self.caps.item_bytes, kind=ItemKind.FILE, left_out=left_out
+            )
         old = changes.renames.get(entry, "")
         return read_file(
             root,
             entry,
             max_bytes=self.caps.item_bytes,
             kind=ItemKind.RENAMED if old else ItemKind.CHANGE,
-            hunks=changes.hunks.get(entry),
+            # Lines of a notebook's file are none of its cells.
+            hunks=None if entry.endswith(".ipynb") else changes.hunks.get(entry),
             renamed_from=old,
+            left_out=left_out,
         )
 
     def _deleted(self, changes: Changes | None) -> Iterator[ReadItem | SkippedItem]:
@@ -178,6 +196,14 @@ class FileSource:
 def _is_below(path: str, name: str) -> bool:
     bare = name.removeprefix("./").rstrip("/")
     return bare in ("", ".", path) or path.startswith(f"{bare}/")
+
+
+def _attributes(repository: Repository | None, paths: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+    """Return the attributes of paths that say what they are; empty if git fails or there is no repository."""
+    try:
+        return {} if repository is None else repository.attributes(paths, ATTRIBUTES)
+    except GitFailed:
+        return {}
 
 
 def _path(entry: str | SkippedItem) -> str:

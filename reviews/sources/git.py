@@ -62,8 +62,8 @@ class Git:
     git_dir: Path
     work_tree: Path
     folder: Path
-    #: Additional environment variables.
-    extra_environment: dict[str, str] = field(default_factory=dict)
+    #: Additional environment variables, which may have a token.
+    extra_environment: dict[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def find(cls, folder: Path) -> Git | None:
@@ -113,10 +113,14 @@ class Git:
         """Return the output of git as names, each ended by a zero byte, relative to the folder."""
         return [os.fsdecode(name) for name in self.run(*arguments).split(b"\0") if name]
 
+    def path_of(self, name: str) -> Path:
+        """Return the path of a file or folder of the repository."""
+        return self.folder / os.fsdecode(self.run("rev-parse", "--git-path", name).rstrip(b"\n"))
+
     @contextmanager
     def without_configuration(self) -> Iterator[Git]:
         """Yield a temporary repository with the same objects and work tree, and a separate index."""
-        objects = self.folder / os.fsdecode(self.run("rev-parse", "--git-path", "objects").rstrip(b"\n"))
+        objects = self.path_of("objects")
         kind = self.run("rev-parse", "--show-object-format").decode().strip()
         with TemporaryDirectory(prefix="symposia-git-") as name:
             bare = Git(Path(name), self.work_tree, self.folder, {"GIT_OBJECT_DIRECTORY": str(objects)})

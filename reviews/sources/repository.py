@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -87,6 +87,19 @@ class Repository:
         return frozenset(
             self._git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
         )
+
+    def attributes(self, paths: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Return the attributes of paths that `.gitattributes` files of the work tree set, by path and name."""
+        if not paths:
+            return {}
+        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        with self._git.without_configuration() as git:
+            parts = os.fsdecode(git.run("check-attr", "-z", "--stdin", *names, given=given)).split("\0")
+        found: dict[str, dict[str, str]] = {}
+        for path, name, value in zip(parts[0::3], parts[1::3], parts[2::3], strict=False):
+            if value != "unspecified":
+                found.setdefault(path, {})[name] = value
+        return found
 
     def head(self) -> str:
         """Return the checked-out revision; empty: there is none yet."""

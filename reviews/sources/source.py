@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..values.changes import Hunk, changed_ranges, removed_ranges
-from ..values.runs import Item, ItemKind, ReadItem, SkippedItem
+from ..values.runs import Item, ItemKind, ReadItem, SkippedItem, SkippedList
+from .decoding import decode_file
 from .sandboxed_folder import SandboxedFolder, escape_path
-
-#: Number of bytes at the beginning of a file that are checked; a zero byte means that it is not text.
-_BINARY_CHECK_BYTES = 8_192
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLimits:
     """Limits of one source. Items above a limit are skipped, and reported."""
 
-    items: int = 5_000
+    items: int = 50_000
     #: Maximum bytes of one item.
     item_bytes: int = 262_144
     #: Maximum bytes of all items.
-    total_bytes: int = 67_108_864
-    #: Maximum number of skipped items listed one by one; the rest is counted.
+    total_bytes: int = 268_435_456
+    #: Maximum number of skipped items listed one by one; the others are counted by reason.
     max_skipped: int = 1_000
 
 
@@ -31,7 +29,8 @@ def apply_limits(
     entries: Iterable[ReadItem | SkippedItem], caps: SourceLimits
 ) -> Iterator[ReadItem | SkippedItem]:
     """Yield the found items, as far as the limits allow."""
-    items = total_bytes = skipped = 0
+    items = total_bytes = 0
+    skipped = SkippedList(caps.max_skipped)
     for entry in entries:
         if isinstance(entry, ReadItem):
             over = _over(caps, items + 1, total_bytes + entry.item.size)
@@ -40,11 +39,9 @@ def apply_limits(
                 yield entry
                 continue
             entry = SkippedItem(path=entry.item.path, reason=over)  # noqa: PLW2901 - from here on it is skipped
-        skipped += 1
-        if skipped <= caps.max_skipped:
+        if skipped.add(entry):
             yield entry
-    if skipped > caps.max_skipped:
-        yield SkippedItem(path=".", reason=f"{skipped - caps.max_skipped:,} more skipped")
+    yield from skipped.others
 
 
 def _over(caps: SourceLimits, items: int, total_bytes: int) -> str:
@@ -63,20 +60,24 @@ def read_file(
     kind: ItemKind,
     hunks: tuple[Hunk, ...] | None = None,
     renamed_from: str = "",
+    left_out: Callable[[str], str] = lambda _: "",
 ) -> ReadItem | SkippedItem:
-    """Return a file as an item, or why it is skipped. `hunks`: its changed lines; None: all of it."""
+    """Return a file as an item, or why it is skipped.
+
+    `hunks`: its changed lines; None: all of it. `left_out`: function that returns why a text is not reviewed.
+    """
     data = root.read(path, limit=max_bytes)
     if isinstance(data, SkippedItem):
         return data
-    if b"\0" in data[:_BINARY_CHECK_BYTES]:
-        return SkippedItem(path=path, reason="binary")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return SkippedItem(path=path, reason=f"not UTF-8 from byte {error.start:,}")
+    text, reason, suffix = decode_file(path, data)
+    if reason := reason or left_out(text):
+        return SkippedItem(path=path, reason=reason)
     if not text.strip() and not hunks:
         return SkippedItem(path=path, reason="empty")
-    return make_item(text, key=path, path=path, kind=kind, hunks=hunks, renamed_from=renamed_from)
+    read = make_item(text, key=path, path=path, kind=kind, hunks=hunks, renamed_from=renamed_from)
+    return (
+        read.model_copy(update={"item": read.item.model_copy(update={"suffix": suffix})}) if suffix else read
+    )
 
 
 def deleted_item(path: str, hunks: tuple[Hunk, ...], *, max_bytes: int) -> ReadItem | SkippedItem:

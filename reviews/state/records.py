@@ -21,7 +21,7 @@ from ..values.runs import Item, ItemState, SkippedItem
 from ..values.tool_settings import ToolSettings
 
 #: Maximum number of items of a batch.
-MAX_ITEMS = 10_000
+MAX_ITEMS = 100_000
 #: Maximum bytes of text that a batch may keep until its sessions are opened.
 MAX_TEXT_BYTES = 268_435_456
 
@@ -117,6 +117,8 @@ class ItemRecord:
     cost_micros: int | None
     #: `ItemResult` of its newest finished attempt, as JSON.
     result: str | None
+    #: Outputs of programs for it by agent, as JSON; empty: there are none.
+    outputs: str = ""
 
 
 #: Fields of the hash of a batch that the view has under the same name.

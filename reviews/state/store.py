@@ -24,7 +24,7 @@ from .records import BatchHead, BatchView, ItemRecord, Needs, batch_view
 ITEM_CHECK_MS = 10_000
 #: Seconds within which a batch must be submitted completely; after that its data expires.
 OPENING_S = 3_600
-_FIELDS = ("item", "state", "attempt", "tokens", "cost", "result")
+_FIELDS = ("item", "state", "attempt", "tokens", "cost", "result", "outputs")
 #: Fields of a Redis hash.
 Fields = dict[
     bytes | bytearray | memoryview | str | int | float, bytes | bytearray | memoryview | str | int | float
@@ -77,8 +77,12 @@ class ReviewStore:
         text: str,
         *,
         needs: Needs = Needs(),  # noqa: B008 - frozen
+        outputs: str = "",
     ) -> None:
-        """Add an item; items are numbered from 1. A repeated call changes nothing."""
+        """Add an item; items are numbered from 1. A repeated call changes nothing.
+
+        `outputs`: those of programs for it, as in `ItemRecord`.
+        """
         record: Fields = {
             f"{number}:item": item.model_dump_json(exclude_defaults=True),
             f"{number}:state": ItemState.WAITING.value,
@@ -86,6 +90,8 @@ class ReviewStore:
             f"{number}:needs_tokens": max(needs.tokens, 1),
             f"{number}:needs_cost": max(needs.cost_micros, 1),
         }
+        if outputs:
+            record[f"{number}:outputs"] = outputs
         with self._client.pipeline(transaction=True) as together:
             together.hset(review_key(batch_id, "items"), mapping=record)
             together.set(review_key(batch_id, f"text:{number}"), text, ex=self.retention_s)
@@ -125,20 +131,30 @@ class ReviewStore:
                 return word, [], [], rest[0] if rest else ""
 
     def record_result(
-        self, record: ItemRecord, batch_id: str, outcome: ItemState, result: str, *, spent: tuple[int, int]
-    ) -> str:
+        self,
+        record: ItemRecord,
+        batch_id: str,
+        outcome: ItemState,
+        result: str,
+        *,
+        spent: tuple[int, int],
+        error: str = "",
+    ) -> tuple[str, int]:
         """Write the result of an attempt, with its usage in tokens and millionths of a US dollar.
 
-        Return `settled`, `again`, `stale` or `missing`.
+        `error`: name of a provider's error; empty: there was none.
+
+        Return `settled`, `again`, `stale` or `missing`, and the number of results in a row with this error.
         """
         args = {
             "number": record.number,
             "attempt": record.attempt,
             "outcome": outcome.value,
             "result": result,
+            "error": error,
         }
-        word: str = self._run("reviews/record_result", batch_id, **args, tokens=spent[0], cost=spent[1])[0]
-        return word
+        answer = self._run("reviews/record_result", batch_id, **args, tokens=spent[0], cost=spent[1])
+        return answer[0], int(answer[1]) if len(answer) > 1 else 0
 
     def stop(self, batch_id: str, *, outcome: str, reason: str) -> list[int] | None:
         """Stop the batch, return its running items; None: it has ended. Raises ReviewNotFound."""
@@ -258,7 +274,7 @@ def _numbers(listed: Sequence[str]) -> list[int]:
 
 
 def _record(batch_id: str, number: int, values: Sequence[str | None]) -> ItemRecord:
-    item, state, attempt, tokens, cost, result = values
+    item, state, attempt, tokens, cost, result, outputs = values
     return ItemRecord(
         number=number,
         item=read_stored(Item, item or "", session_id=batch_id, part="items"),
@@ -267,4 +283,5 @@ def _record(batch_id: str, number: int, values: Sequence[str | None]) -> ItemRec
         tokens=int(tokens or 0) or None,
         cost_micros=int(cost or 0) or None,
         result=result,
+        outputs=outputs or "",
     )

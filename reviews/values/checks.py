@@ -94,6 +94,11 @@ def cap_severity(finding: Finding) -> Finding:
     return finding.model_copy(update={"severity": Severity.HIGH})
 
 
+def mark_unverified(finding: Finding) -> Finding:
+    """Return a finding of a session with a verifier; without a verdict it is marked as unverified."""
+    return finding if finding.verification else finding.model_copy(update={"unverified": True})
+
+
 def _place(finding: Finding, reviewed: Mapping[int, str], last: int) -> Finding | None:
     """Return the finding at the line that it quotes; None: there is no such line."""
     if not 1 <= finding.start_line <= last:

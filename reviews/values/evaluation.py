@@ -14,6 +14,7 @@ defects = [{ kind = "race", quote = "tempfile.mktemp(", lines = 2 }]
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Annotated, Self
 
@@ -25,7 +26,7 @@ from ...models.text.numbered_lines import split_lines
 from ...models.text.paths import MAX_PATH
 from ...models.turns.frozen import Frozen
 from .defect_set import DefectSet
-from .findings import Finding
+from .findings import Category, Finding, Side
 
 Kind = Annotated[NonBlank, Field(max_length=100)]
 Word = Annotated[NonBlank, Field(max_length=100)]
@@ -39,13 +40,16 @@ class PlantedDefect(Frozen):
     quote: Annotated[NonBlank, Field(max_length=500)]
     #: Number of lines that a finding about it may name.
     lines: Annotated[int, Field(ge=1, le=100)] = 1
+    #: `left`: its lines were removed, and are those of the text before the change.
+    side: Side = Side.RIGHT
 
 
 class DatasetFile(Frozen):
     """A file of a data set; without defects it measures false findings."""
 
     path: Annotated[NonBlank, Field(max_length=MAX_PATH)]
-    set: DefectSet
+    #: None: the seed of the data set decides.
+    set: DefectSet | None = None
     defects: Annotated[tuple[PlantedDefect, ...], Field(max_length=1_000)] = ()
 
 
@@ -55,16 +59,32 @@ class Dataset(Frozen):
     name: Annotated[NonBlank, Field(max_length=100)]
     #: Folder of the files, relative to that of the data set.
     folder: Annotated[NonBlank, Field(max_length=MAX_PATH)]
-    #: Words by kind: a finding is about a defect if its rule or its text contains one of them.
+    #: Folder with the files before a change; empty: whole files are reviewed. Its files that `folder` lacks are deleted.
+    before: Annotated[str, Field(max_length=MAX_PATH)] = ""
+    #: Divides the files without a set between both sets.
+    seed: int = 0
+    #: Words by kind: a finding without a category is of the kinds of which its rule or text contains a word.
     kinds: Annotated[dict[Kind, tuple[Word, ...]], Field(min_length=1, max_length=100)]
+    #: Categories by kind: a finding with a category is of the kinds with it.
+    categories: dict[Kind, tuple[Category, ...]] = Field(default_factory=dict)
     files: Annotated[tuple[DatasetFile, ...], Field(min_length=1, max_length=5_000)]
+
+    @model_validator(mode="after")
+    def _divide(self) -> Self:
+        files = tuple(
+            file if file.set else file.model_copy(update={"set": _set_of(file.path, self.seed)})
+            for file in self.files
+        )
+        object.__setattr__(self, "files", files)
+        return self
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
         paths = [file.path for file in self.files]
         if len(set(paths)) < len(paths):
             raise ValueError("files must have different paths")
-        unknown = {defect.kind for file in self.files for defect in file.defects} - self.kinds.keys()
+        used = {defect.kind for file in self.files for defect in file.defects}
+        unknown = (used | self.categories.keys()) - self.kinds.keys()
         if unknown:
             raise ValueError(f"kinds must contain {', '.join(sorted(unknown))}")
         return self
@@ -76,6 +96,29 @@ class Dataset(Frozen):
         return self.model_copy(update={"files": tuple(file for file in self.files if file.set is chosen)})
 
 
+def _set_of(path: str, seed: int) -> DefectSet:
+    """Return the set of a file: one of both, by a hash of its path."""
+    is_odd = hashlib.sha256(f"{seed}|{path}".encode()).digest()[0] % 2
+    return DefectSet.HELD_BACK if is_odd else DefectSet.TUNING
+
+
+#: Maximum lines of a finding, and kinds whose words it may contain: one that names everything is about nothing.
+MAX_LINES, MAX_KINDS = 5, 3
+
+
+def kinds_of(finding: Finding, dataset: Dataset) -> frozenset[str]:
+    """Return the kinds that a finding is about: by its category if the data set has categories, else by its words."""
+    if finding.category is not None and dataset.categories:
+        return frozenset(
+            kind for kind, categories in dataset.categories.items() if finding.category in categories
+        )
+    text = "\n".join(
+        (finding.rule, *finding.aliases, finding.message, finding.why, finding.suggestion)
+    ).casefold()
+    kinds = {kind for kind, words in dataset.kinds.items() if any(word.casefold() in text for word in words)}
+    return frozenset(kinds) if len(kinds) <= MAX_KINDS else frozenset()
+
+
 class PlacedDefect(Frozen):
     """A planted defect with its lines."""
 
@@ -84,33 +127,35 @@ class PlacedDefect(Frozen):
     kind: str
     start_line: int
     end_line: int
+    side: Side = Side.RIGHT
 
-    def is_found_by(self, finding: Finding, words: tuple[str, ...]) -> bool:
-        """Return whether a finding is on its lines and contains one of the words."""
-        if finding.path != self.path or not finding.start_line:
+    def is_at(self, finding: Finding) -> bool:
+        """Return whether a finding is on its lines, on at most 5 lines or as many as the defect has."""
+        if finding.path != self.path or not finding.start_line or finding.side is not self.side:
             return False
-        if finding.start_line > self.end_line or finding.end_line < self.start_line:
-            return False
-        text = "\n".join((finding.rule, *finding.aliases, finding.message, finding.why, finding.suggestion))
-        return any(word.casefold() in text.casefold() for word in words)
+        lines = finding.end_line - finding.start_line + 1
+        is_near = finding.start_line <= self.end_line and finding.end_line >= self.start_line
+        return is_near and lines <= max(MAX_LINES, self.end_line - self.start_line + 1)
 
 
-def place_defects(file: DatasetFile, text: str) -> Iterator[PlacedDefect]:
-    """Yield the defects of a file with their lines.
+def place_defects(file: DatasetFile, text: str, before: str = "") -> Iterator[PlacedDefect]:
+    """Yield the defects of a file with their lines; `before`: its text before the change.
 
     Raises:
         InvalidInput: A quote is not on exactly one line.
     """
-    lines = split_lines(text)
+    texts = {Side.RIGHT: split_lines(text), Side.LEFT: split_lines(before)}
     for defect in file.defects:
+        lines = texts[defect.side]
         numbers = [number for number, line in enumerate(lines, start=1) if defect.quote in line]
         if len(numbers) != 1:
             rule = f"must be on exactly one line of {file.path}, and is on {len(numbers)}"
             raise InvalidInput("quote", defect.quote, rule)
         yield PlacedDefect(
             path=file.path,
-            set=file.set,
+            set=file.set or DefectSet.TUNING,
             kind=defect.kind,
             start_line=numbers[0],
             end_line=min(numbers[0] + defect.lines - 1, len(lines)),
+            side=defect.side,
         )

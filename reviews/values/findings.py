@@ -137,6 +137,8 @@ class Finding(Frozen):
     excerpt: Excerpt | None = None
     #: None: no second reviewer has seen it.
     verification: Verification | None = None
+    #: True: a verifier took part in its session, and gave no verdict on it.
+    unverified: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
     #: None: no comment in the text suppresses it.
     suppression: Suppression | None = None
     #: Participant ids of all who found it.

@@ -5,7 +5,8 @@ Also its one-line summary, its row in lists and trends, and the delivery of its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from ...models.text.ids import Id, ResourceName, Timestamp
 from ...models.text.numbered_lines import format_ranges
 from ...models.text.paths import MAX_PATH
 from ...models.text.redact import one_line
+from ...models.text.words import count_of
 from ...models.turns.frozen import Frozen
 from ...models.turns.turn import Usage
 from .changes import Hunk
@@ -82,6 +84,8 @@ class Item(Frozen):
     removed: Annotated[tuple[tuple[int, int], ...], Field(exclude_if=lambda value: not value)] = ()
     #: Earlier path of a file that was renamed since the compared revision; empty: none. Not archived.
     renamed_from: Annotated[Text, Field(max_length=MAX_PATH)] = ""
+    #: Suffix of its language, if its path does not end with it: of scripts and notebooks. Not archived.
+    suffix: Annotated[Text, Field(max_length=20, exclude_if=lambda value: not value)] = ""
     #: What its repository contradicts, for documents.
     facts: RepositoryFacts | None = None
     #: Hash of the project's settings that concern it, a part of the cache key; empty: none. Not archived.
@@ -92,6 +96,11 @@ class Item(Frozen):
     part: ItemPart | None = None
     #: The items that one session reviews together; empty: only this one. Not archived.
     together: Annotated[tuple[Item, ...], Field(exclude_if=lambda value: not value)] = ()
+
+    @property
+    def typed_path(self) -> str:
+        """Its path with the suffix of its language, by which programs and parsers choose files."""
+        return f"{self.path}{self.suffix}"
 
     @property
     def is_change(self) -> bool:
@@ -128,6 +137,37 @@ class SkippedItem(Frozen):
 
     path: Text
     reason: Text
+    #: Number of files, if an entry stands for several that are not listed one by one.
+    count: Annotated[int, Field(ge=1, exclude_if=lambda value: value == 1)] = 1
+
+
+class SkippedList:
+    """Skipped items: the first ones one by one, the others as one entry for each reason."""
+
+    def __init__(self, most: int, items: Iterable[SkippedItem] = ()) -> None:
+        """`most`: items that are listed one by one."""
+        self._most = most
+        self._listed = list(items)
+        self._counts = Counter[str]()
+
+    def add(self, item: SkippedItem) -> bool:
+        """Add an item; return whether it is listed itself."""
+        if item.count == 1 and len(self._listed) < self._most:
+            self._listed.append(item)
+            return True
+        self._counts[item.reason] += item.count
+        return False
+
+    @property
+    def others(self) -> Iterator[SkippedItem]:
+        """Entries of the items that are not listed one by one."""
+        for reason, count in self._counts.items():
+            yield SkippedItem(path=count_of(count, "more file", spec=","), reason=reason, count=count)
+
+    @property
+    def items(self) -> tuple[SkippedItem, ...]:
+        """All entries."""
+        return (*self._listed, *self.others)
 
 
 class ItemState(StrEnum):

@@ -11,6 +11,9 @@ from symposia.models.errors import InvalidInput
 from symposia.reviews.panels import find_panel, load_panels, missing_tools, panel_sha
 from symposia.reviews.values.panels import Panel
 
+#: Programs of the panel `code`.
+TOOLS = ("ruff", "bandit", "shellcheck", "oxlint", "revive", "hadolint", "sqlfluff", "gitleaks")
+
 OWN = """
 [mine]
 mode = "broadcast"
@@ -45,7 +48,7 @@ def test_shipped_panels_use_registered_agents(name, model):
 
 
 def test_missing_model_is_substituted():
-    assert find_panel("code").with_model(None).agents == ("judge", "ruff", "bandit", "shellcheck")
+    assert find_panel("code").with_model(None).agents == ("judge", *TOOLS)
     assert find_panel("pair").with_model(None).agents == ("inspector", "judge")
 
 
@@ -100,18 +103,18 @@ def test_panel_reviews_only_its_file_patterns():
 
 def test_code_panel_reviews_any_text_with_a_model():
     alone, helped = find_panel("code").with_model(None), find_panel("code").with_model("local")
-    for path, by_program in (("a.py", True), ("run.sh", True), ("main.go", False), ("Makefile", False)):
+    for path, by_program in (("a.py", True), ("run.sh", True), ("main.go", True), ("Makefile", False)):
         assert (alone.reviews(path), helped.reviews(path)) == (by_program, True)
     assert not any(helped.reviews(it) for it in ("poetry.lock", "package-lock.json", "a.min.js", "README.md"))
-    assert [it.agent for it in helped.tools_for("run.sh")] == ["shellcheck"]
+    assert [it.agent for it in helped.tools_for("run.sh")] == ["shellcheck", "gitleaks"]
 
 
 def test_tool_that_is_not_installed_is_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     code = find_panel("code")
-    assert missing_tools(code) == ("shellcheck",)
+    assert missing_tools(code) == TOOLS[2:]
     assert "shellcheck" not in code.without_tools(missing_tools(code)).agents
-    assert not code.without_tools(["shellcheck"]).with_model(None).reviews("run.sh")
+    assert not code.without_tools(["shellcheck", "gitleaks"]).with_model(None).reviews("run.sh")
 
 
 def test_hash_depends_on_the_content_of_the_panel():

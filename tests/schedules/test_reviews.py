@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from live import until
+from symposia.cli.doctor.checks import _schedules
+from symposia.cli.reviews.options import OF_ANY_REVIEW, OF_FILES
 from symposia.models.errors import InvalidInput
-from symposia.schedules.schedule import RunOutcome
+from symposia.schedules.schedule import ReviewAction, RunOutcome
+from symposia.state.redis.connect import connect
 
 DEADLINE_S = 60
 
@@ -26,7 +29,12 @@ def test_scheduled_review_uses_the_id_of_its_run(installation):
     installation.write_shop()
     client = installation.client
     # Added while no worker can refuse them.
-    client.schedules.add("lost", cron="@yearly", review={"panel": "at_once", "root": "attic"})
+    (installation.folder / "deliveries.toml").write_text(
+        f'[shelf]\nkind = "folder"\nfolder = "{installation.folder / "shelf"}"\n'
+    )
+    client.schedules.add(
+        "lost", cron="@yearly", review={"panel": "at_once", "root": "attic", "deliver": ["shelf"]}
+    )
     client.schedules.add("idle", cron="@yearly", review={"panel": "nobody", "root": "shop"})
     installation.start_worker()
     looks = {"panel": "at_once", "root": "shop", "fail_on": "high"}
@@ -50,6 +58,18 @@ def test_scheduled_review_uses_the_id_of_its_run(installation):
         client.schedules.run_now(name)
         (record,) = records(installation, name, count=1)
         assert (record.outcome, record.detail[: len(rule)]) == (RunOutcome.FAILED, rule)
+        entry = client.schedules.get(name)
+        assert (entry.failures, entry.problem) == (1, f"failed 1 time in a row: {record.detail}")
+        assert entry.to_json()["problem"] == entry.problem
+    (summary,) = until(
+        lambda: list((installation.folder / "shelf").glob("attic-at_once/2*/summary.txt")),
+        timeout_s=DEADLINE_S,
+        what="the failure is delivered",
+    )
+    assert "must be a root of SYMPOSIA_REVIEW_ROOTS" in summary.read_text()
+    assert [it.text for it in _schedules(connect(installation.redis_url)) if it.subject == "schedules"] == [
+        f"{name} {client.schedules.get(name).problem}" for name in ("idle", "lost")
+    ]
 
 
 @pytest.mark.long
@@ -78,3 +98,21 @@ def test_unknown_report_format_is_refused(installation):
         installation.client.schedules.add(
             "nightly", cron="@daily", review={"panel": "code", "root": "shop", "formats": ["pdf"]}
         )
+
+
+def test_every_option_of_a_review_is_a_field_of_a_schedule():
+    own = {"everything": True, "no_config": True, "include": ["*.py"], "exclude": ["t"], "config": ["a.toml"]}
+    numbers = {"max_tokens": 5, "max_usd": 0.5, "parallel": 2, "min_confidence": 0.5, "pull_request": 3}
+    for name in (*OF_FILES, *OF_ANY_REVIEW):
+        value = {**own, **numbers}.get(name, "name" if name != "repository_url" else "https://a.b/c/d")
+        action = ReviewAction(panel="code", root="shop", **{name: value})
+        assert action.to_wire()[name] == value
+    stored = ReviewAction(panel="code", root="shop").to_wire()
+    assert set(stored) <= FIELDS_OF_0_1_0, "workers of that release refuse other fields"
+
+
+#: Fields of a review in the schedules of release 0.1.0.
+FIELDS_OF_0_1_0 = {
+    *("panel", "root", "sessions", "model", "include", "exclude", "since_last", "base", "formats", "deliver"),
+    *("only_on_change", "fail_on", "against"),
+}

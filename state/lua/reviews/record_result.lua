@@ -1,10 +1,11 @@
 --- reviews/record_result: writes the result of an item, or queues it for another attempt.
 --- KEYS: batch items waiting running
---- ARGV: number attempt outcome result tokens cost ttl_ms
+--- ARGV: number attempt outcome result tokens cost error ttl_ms
 --- USES:
---- ANSWERS: settled again stale missing
+--- ANSWERS: settled(equal_errors) again(equal_errors) stale missing
 --- GUARANTEE: each attempt counts once, however often its result is sent. A failed item is retried as often as
---- the batch says, unless the batch is being stopped.
+--- the batch says, unless the batch is being stopped. `error` names the error of a provider (empty: none);
+--- `equal_errors` is the number of results in a row with this error.
 local state = redis.call('HGET', batch, 'state')
 if not state then return { 'missing' } end
 if not redis.call('ZSCORE', running, number) then return { 'stale' } end
@@ -28,9 +29,16 @@ else
   redis.call('HSET', items, number .. ':state', outcome)
   redis.call('HINCRBY', batch, outcome, 1)
 end
+local equal_errors = 0
+if error ~= '' then
+  equal_errors = 1
+  if redis.call('HGET', batch, 'error') == error then equal_errors = redis.call('HINCRBY', batch, 'equal_errors', 1)
+  else redis.call('HSET', batch, 'error', error, 'equal_errors', 1) end
+elseif outcome == 'done' then
+  redis.call('HDEL', batch, 'error', 'equal_errors')
+end
 redis.call('PEXPIRE', batch, ttl_ms)
 redis.call('PEXPIRE', items, ttl_ms)
 redis.call('PEXPIRE', waiting, ttl_ms)
 redis.call('PEXPIRE', running, ttl_ms)
-if repeats then return { 'again' } end
-return { 'settled' }
+return { repeats and 'again' or 'settled', equal_errors }

@@ -26,7 +26,7 @@ local span_ms = tonumber(redis.call('HGET', batch, 'span_ms') or nil) or 0
 redis.call('HSET', batch, 'state', 'running', 'deadline_ms', span_ms > 0 and NOW + span_ms or 0,
   'retried_by', request, 'retried', count)
 redis.call('HINCRBY', batch, 'retries', 1)
-redis.call('HDEL', batch, 'outcome', 'reason', 'ended_ms', 'reporter', 'reporter_until')
+redis.call('HDEL', batch, 'outcome', 'reason', 'ended_ms', 'reporter', 'reporter_until', 'error', 'equal_errors')
 redis.call('PEXPIRE', batch, ttl_ms)
 redis.call('PEXPIRE', items, ttl_ms)
 redis.call('PEXPIRE', waiting, ttl_ms)

@@ -37,6 +37,7 @@ def test_doctor_exits_with_0_if_all_is_well(busy: Terminal):
     assert {it["subject"] for it in said["findings"]} == {
         *(
             "Python",
+            "review tools",
             "packages",
             "settings",
             "data",

@@ -62,8 +62,7 @@ def test_job_schedule_is_added_and_listed(terminal):
         (("--every", "1m", "--job", "/etc/passwd"), "job: must match pattern"),
         (("--every", "1m", "--review", "../../etc"), "review.root: must match pattern"),
         (("--every", "1m", "--review", "y", "--tag", "x"), "must have exactly one of `root` and `sessions`"),
-        (("--every", "1m", "--review-sessions", "--base", "main"), "require `root`"),
-        (("--every", "1m", "--newest", "0"), "review.sessions.newest: must be greater than or equal to 1"),
+        (("--every", "1m", "--review-sessions", "--base", "main"), "`base` requires `root`"),
         (("--every", "1m", "--job", "x", "--grace", "5"), "grace_s: must be greater than or equal to 10"),
     ],
 )

@@ -18,7 +18,7 @@ from symposia.reviews.sources.files import FileSelection
 from symposia.reviews.values.findings import Category, Side
 from symposia.reviews.values.runs import ItemKind, ItemState, ReviewRun
 
-pytestmark = pytest.mark.leaves_keys
+pytestmark = [pytest.mark.leaves_keys, pytest.mark.timeout(180)]
 
 MODEL = """
 [models.house]

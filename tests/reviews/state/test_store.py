@@ -39,8 +39,8 @@ def test_result_counts_once(store):
     batch = started(store, 1)
     store.claim(batch)
     record = store.item(batch, 1)
-    assert store.record_result(record, batch, DONE, "{}", spent=(7, 0)) == "settled"
-    assert store.record_result(record, batch, FAILED, "{}", spent=(7, 0)) == "stale"
+    assert store.record_result(record, batch, DONE, "{}", spent=(7, 0))[0] == "settled"
+    assert store.record_result(record, batch, FAILED, "{}", spent=(7, 0))[0] == "stale"
     view = store.view(batch)
     assert (view.done, view.failed, view.spent_tokens) == (1, 0, 7)
 
@@ -51,7 +51,7 @@ def test_result_of_an_ended_attempt_is_refused(store):
     late = store.item(batch, 1)
     assert settle(store, batch, 1, FAILED) == "again"
     store.claim(batch)
-    assert store.record_result(late, batch, DONE, "{}", spent=(0, 0)) == "stale"
+    assert store.record_result(late, batch, DONE, "{}", spent=(0, 0))[0] == "stale"
     assert store.item(batch, 1).attempt == 2
     assert settle(store, batch, 1, FAILED) == "settled"
     assert store.view(batch).failed == 1

@@ -10,8 +10,14 @@ from review_tools.values import a_finding, a_result, a_run
 from symposia.models.errors import InvalidInput
 from symposia.reviews.values.defect_set import DefectSet
 from symposia.reviews.values.evaluation import Dataset, DatasetFile, place_defects
-from symposia.reviews.values.findings import Finding, FindingStatus
-from symposia.reviews.values.scores import Score, score_run
+from symposia.reviews.values.findings import Category, Finding, FindingStatus
+from symposia.reviews.values.scores import (
+    Score,
+    gaming_findings,
+    perfect_findings,
+    score_findings,
+    score_run,
+)
 
 TEXT = "def a():\n    x = get()\n    put(x + 1)\n\n\ndef b():\n    eval(x)\n"
 
@@ -65,11 +71,44 @@ def test_other_findings_are_false(finding: Finding):
     assert len(found.missed) == 2
 
 
-def test_several_findings_of_one_defect_find_it_once():
+def test_repeated_findings_of_one_defect_are_false():
     twice = [a_finding(path="a.py", line=line, message="Not atomic.") for line in (2, 3)]
     found = score(*twice)
-    assert found.kinds["race"] == Score(1, 1, 2, 2)
+    assert found.kinds["race"] == Score(1, 1, 2, 1)
     assert found.kinds["eval"] == Score(1, 0, 0, 0)
+    assert len(found.false_findings) == 1
+
+
+def test_a_finding_of_many_lines_or_kinds_is_about_nothing():
+    long = a_finding(path="a.py", line=2, message="Not atomic.").model_copy(update={"end_line": 7})
+    assert score(long).total == Score(2, 0, 1, 0)
+    kinds = {f"k{number}": [f"word{number}"] for number in range(3)} | {"race": ["atomic"], "eval": ["eval"]}
+    words = a_finding(path="a.py", line=2, message="atomic word0 word1 word2")
+    assert score(words, data=dataset(kinds=kinds)).total == Score(2, 0, 1, 0)
+
+
+def test_category_decides_the_kind():
+    data = dataset(categories={"race": ["concurrency"], "eval": ["injection"]})
+    finding = a_finding(path="a.py", line=2, message="atomic")
+    for category, count in ((Category.CONCURRENCY, 1), (Category.INJECTION, 0), (None, 1)):
+        found = score(finding.model_copy(update={"category": category}), data=data)
+        assert found.total.found == count
+
+
+def test_scripted_reviewers_are_told_apart():
+    data = dataset()
+    defects = [defect for it in data.files for defect in place_defects(it, TEXT)]
+    perfect = score_findings(data, defects, perfect_findings(data, defects))
+    assert (perfect.recall, perfect.precision, perfect.f1) == (1.0, 1.0, 1.0)
+    gaming = score_findings(data, defects, gaming_findings(data, {it.path: 7 for it in data.files}))
+    assert gaming.f1 < 0.2
+
+
+def test_seed_divides_the_files():
+    files = [{"path": f"f{number}.py"} for number in range(100)]
+    sets = [{it.path: it.set for it in dataset(files=files, seed=seed).files} for seed in (1, 1, 2)]
+    assert sets[0] == sets[1] != sets[2]
+    assert 30 < sum(it is DefectSet.TUNING for it in sets[0].values()) < 70
 
 
 def test_sets_and_clean_files_have_scores_of_their_own():

@@ -47,4 +47,4 @@ def settle(
     spent: tuple[int, int] = (0, 0),
 ) -> str:
     """Writes a result of an item's newest attempt."""
-    return store.record_result(store.item(batch, number), batch, outcome, "{}", spent=spent)
+    return store.record_result(store.item(batch, number), batch, outcome, "{}", spent=spent)[0]

@@ -1,0 +1,5 @@
+"""Settings of the shop."""
+
+SESSION_MINUTES = 30
+VERIFY_CERTIFICATES = False
+MAX_UPLOAD_BYTES = 5_000_000

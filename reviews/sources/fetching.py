@@ -1,0 +1,99 @@
+"""Update of a work tree to the newest commit of its branch at the remote `origin`, before a scheduled review.
+
+The fetch runs in a temporary repository without configuration, as other commands in untrusted repositories: no
+program that the repository names is run. The token is passed in the environment, never in arguments.
+"""
+
+from __future__ import annotations
+
+import base64
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from ...models.errors import GitFailed, InvalidInput
+from .git import Git
+from .repository import Repository
+
+#: Schemes of remotes that are fetched, and those that get the token.
+_SCHEMES, _WITH_TOKEN = ("https", "http", "file", ""), ("https",)
+#: Reference that tells the remote which commits are there.
+_HAVE, _FETCHED = "refs/symposia/have", "refs/symposia/fetched"
+
+
+def update_branch(root: Path, *, token: str | None) -> str:
+    """Fast-forward the checked-out branch of a work tree to its remote, and return the new commit.
+
+    Args:
+        root: A folder of the work tree.
+        token: Token that may read the repository, for remotes with https; None: none is sent.
+
+    Raises:
+        InvalidInput: There is no repository, branch or remote, or the work tree has local commits or changes.
+        GitFailed: Git failed, or did not answer in time.
+    """
+    git, repository = Git.find(root), Repository.find(root)
+    branch = "" if repository is None else repository.branch()
+    if git is None or repository is None or not branch:
+        raise InvalidInput("update", str(root), "requires a git repository with a checked-out branch")
+    url, old = _remote(git), repository.head()
+    with git.without_configuration() as bare:
+        network = _network(bare, url, token)
+        network.run("update-ref", _HAVE, old)
+        network.run(
+            *(
+                "fetch",
+                "--quiet",
+                "--no-tags",
+                "--no-recurse-submodules",
+                "--no-write-fetch-head",
+                "--end-of-options",
+            ),
+            *(url, f"+refs/heads/{branch}:{_FETCHED}"),
+        )
+        new = network.run("rev-parse", "--verify", _FETCHED).decode().strip()
+        if new == old:
+            return new
+        _refuse_local_commits(network, old, new, branch)
+        checkout = Git(
+            bare.git_dir,
+            git.work_tree,
+            git.work_tree,
+            {**bare.extra_environment, "GIT_INDEX_FILE": str(git.path_of("index"))},
+        )
+        if checkout.names("diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", old):
+            raise InvalidInput("update", branch, "requires a work tree without local changes")
+        checkout.run("read-tree", "-m", "-u", old, new)
+    git.run("update-ref", "HEAD", new, old)
+    return new
+
+
+def _remote(git: Git) -> str:
+    """Return the address of the remote without a name and password. Raises InvalidInput."""
+    with suppress(GitFailed):
+        given = git.run("config", "--local", "--no-includes", "--get", "remote.origin.url").decode().strip()
+        parts = urlsplit(given)
+        if parts.scheme in _SCHEMES and ":" not in parts.path.partition("/")[0] and not given.startswith("-"):
+            return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    raise InvalidInput("update", None, "requires a remote `origin` with an address that begins with https://")
+
+
+def _network(git: Git, url: str, token: str | None) -> Git:
+    """Return the repository with the environment of a fetch."""
+    settings = {"http.followRedirects": "false", "http.lowSpeedLimit": "1000", "http.lowSpeedTime": "30"}
+    if token and urlsplit(url).scheme in _WITH_TOKEN:
+        credentials = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+        settings[f"http.{url}.extraHeader"] = f"Authorization: Basic {credentials}"
+    variables = {"GIT_CONFIG_COUNT": str(len(settings)), "GIT_ALLOW_PROTOCOL": "https:http:file"}
+    for number, (name, value) in enumerate(settings.items()):
+        variables |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return Git(git.git_dir, git.work_tree, git.folder, {**git.extra_environment, **variables})
+
+
+def _refuse_local_commits(git: Git, old: str, new: str, branch: str) -> None:
+    """Raise InvalidInput if the remote does not have the checked-out commit."""
+    try:
+        git.run("merge-base", "--is-ancestor", old, new)
+    except GitFailed:
+        rule = "must be behind its remote: it has local commits, or the remote was rewritten"
+        raise InvalidInput("update", branch, rule) from None
