@@ -32,6 +32,7 @@ FAMILIES = (
     "sizes",
     "reading",
     "prompts",
+    "review_requests",
     "parked",
     "storage",
     "steps",

@@ -51,4 +51,5 @@ def _fault(text: str, name: str, shown: Iterable[str]) -> str:
 
 
 def _normalise(text: str) -> str:
-    return " ".join(text.split())
+    """Return a line for comparison. Models are shown `<` of a tag as `&lt;` (`models.text.tags`)."""
+    return " ".join(text.replace("&lt;", "<").split())

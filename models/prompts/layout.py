@@ -88,10 +88,11 @@ def build_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> P
     if has_guide(turn):
         # The guide is the same in all sessions of a review, which have different participants.
         if turn.expects is Expects.MESSAGE:
-            participant = lines(f"You are {_who(turn.me)}.", escape_tags(instructions.strip()))
+            who = lines(f"You are {_who(turn.me)}.", escape_tags(instructions.strip()))
+            participant = "\n\n".join(filter(None, (who, _asking(turn, structured=structured))))
         else:
             participant = f"{session}\n\n{participant}"
-        session = "\n\n".join([*_guides(turn), _SEES.format(seat="", people="")])
+        session = "\n\n".join([*_guides(turn), _conversation(turn, seat="")])
     if has_seats(turn):
         request, participant = f"{write_tag('seat', participant)}\n{request}", ""
     return Prompt(session, participant, _task(turn), request)
@@ -156,7 +157,6 @@ def _texts_of(turn: TurnContext) -> ModeTexts:
 
 def _session(turn: TurnContext, texts: ModeTexts) -> str:
     """Return block A, which is equal for all participants."""
-    people = names((person.participant_id for person in turn.people), "or")
     ending = turn.position.ending
     introduction = sentences(_SEVERAL, texts.rules(turn)) if len(turn.roster) > 1 else _ONE
     standing = [] if has_guide(turn) else _guides(turn)
@@ -166,15 +166,18 @@ def _session(turn: TurnContext, texts: ModeTexts) -> str:
             (
                 lines(introduction, f"The session ends {ending}." if ending else ""),
                 "\n".join(["Participants:", *(_roster_line(p, turn) for p in turn.roster)]),
-                _SEES.format(
-                    seat=_SEAT if has_seats(turn) else "",
-                    people=_PEOPLE.format(people=people) if people else "",
-                ),
+                _conversation(turn, seat=_SEAT if has_seats(turn) else ""),
                 _CONTRIBUTION,
                 "\n".join(["Standing instructions:", *standing]) if standing else "",
             ),
         )
     )
+
+
+def _conversation(turn: TurnContext, *, seat: str) -> str:
+    """Return how the participants see the conversation."""
+    people = names((person.participant_id for person in turn.people), "or")
+    return _SEES.format(seat=seat, people=_PEOPLE.format(people=people) if people else "")
 
 
 def _guides(turn: TurnContext) -> list[str]:

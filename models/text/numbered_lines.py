@@ -27,8 +27,6 @@ NUMBERED, CHANGED = "numbered", "changed"
 GAP = "..."
 
 _LINE = re.compile(r" *(\d{1,9})([|:]) (.*)", re.DOTALL)
-
-
 _REMOVED = re.compile(r" *(\d{1,9}) +- (.*)", re.DOTALL)
 _ADDED = re.compile(r" *(\d{1,9}) \+ (.*)", re.DOTALL)
 _UNCHANGED = re.compile(r" *(\d{1,9}) +(\d{1,9})   (.*)", re.DOTALL)

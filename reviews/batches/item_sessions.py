@@ -113,14 +113,14 @@ def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, J
 def _binding(seat: Seat) -> dict[str, object]:
     fields = {
         "agent": seat.agent,
-        "instructions": _instructions(seat),
+        "instructions": seat_instructions(seat),
         "temperature": seat.temperature,
         "max_tokens": seat.max_tokens,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _instructions(seat: Seat) -> str | None:
+def seat_instructions(seat: Seat) -> str | None:
     """Return the instructions of a seat; a verifier's contain the form of its answer."""
     if seat.role != VERIFIER:
         return seat.instructions

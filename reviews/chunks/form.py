@@ -75,7 +75,7 @@ def numbered_opening(item: Item, chunk: Chunk, *, sections: Sequence[Section] = 
 
 def change_of_file(item: Item, changed: str, *, sections: Sequence[Section] = ()) -> str:
     """Return one file of a change for models: what happened to it, its lines, and its context."""
-    part = item.part if item.part and item.part.count > 1 else None
+    part = item.part if item.part and item.part.lines else None
     return "\n".join(
         [
             f"{json.dumps(item.path, ensure_ascii=False)}, {_event(item)}{_scope(part)}",

@@ -20,7 +20,7 @@ from ...models.text.numbered_lines import format_ranges, line_ranges, split_line
 from ...models.text.paths import MAX_PATH
 from ...models.turns.message_lists import estimate_tokens
 from ..values.changes import ChangeDescription, Hunk
-from ..values.panels import Panel, Seat, smallest_window
+from ..values.panels import Panel, Seat
 from ..values.runs import Item, ItemKind, ItemPart, PartReaders, ReadItem, SkippedItem
 from ..values.tool_settings import ToolSettings
 from .change_lines import change_lines, split_change
@@ -34,31 +34,19 @@ from .form import (
     numbered_opening,
     plain_opening,
 )
-from .guide import SHORT_GUIDE, change_guide, document_guide, file_guide
 from .outline import Outline, outline_of
 from .project import Project
+from .request_guide import JUDGE, RequestGuide
 from .splitter import Chunk, Split, split_item
 
-#: Share of a model's window for guide and opening message; the rest is for the messages of the session.
-_OPENING_SHARE = 0.75
-#: Shares of that for the guide, and for the context beside the text of an item.
-_GUIDE_SHARE, _SECTIONS_SHARE = 0.3, 0.1
-#: Maximum bytes of the map of the project: the same for all items of a batch, so that providers have it in their cache.
-#: A change is a few requests, and its map is small.
-MAX_MAP_BYTES, MAX_CHANGE_MAP_BYTES = 32_768, 2_048
-#: Maximum bytes of the rules of the project in the guide for a change.
-_MAX_CHANGE_RULES_BYTES = 4_096
+#: Share of the room for a request for the context beside the text of an item.
+_SECTIONS_SHARE = 0.1
 #: Bytes of the files of a change that are reviewed in one session.
 MAX_TOGETHER_BYTES = 32_768
 #: Maximum bytes of the context beside one file of a change, by the bytes of its lines.
 _CHANGE_CONTEXT_SHARE = 0.5
-_BYTES_PER_TOKEN = 4
 #: Minimum bytes of a chunk. In a smaller window the item is not split; its session fails with the reason.
 _MIN_CHUNK_BYTES = 512
-#: Agents of panels that review documents.
-DOCUMENT_AGENTS = frozenset({"clarity", "consistency", "facts"})
-#: The agent that sums up the findings of a panel.
-_JUDGE = "judge"
 _DELETED = "deleted: the programs of the panel read present files only"
 ORCHESTRATOR = "orchestrator"
 
@@ -106,54 +94,14 @@ class SessionPlanner:
     change: ChangeDescription | None = None
 
     @cached_property
+    def _request(self) -> RequestGuide:
+        project = self.project or Project(self.panel)
+        return RequestGuide(self.panel, self.readers, project, is_change=self.change is not None)
+
+    @property
     def guide(self) -> str:
         """What models are shown before the text of every item; empty without models."""
-        if not self.readers:
-            return ""
-        room = self._guide_room - len(self._rules.encode())
-        most = MAX_MAP_BYTES if self.change is None else MAX_CHANGE_MAP_BYTES
-        shown = self._project.map(min(max(room, 0), most)) if not self._is_of_documents else ""
-        title = "Files of the project, with their functions and classes:"
-        return "\n\n".join(filter(None, (self._rules, f"{title}\n{shown}" if shown else "")))
-
-    @cached_property
-    def _project(self) -> Project:
-        return self.project or Project(self.panel)
-
-    @cached_property
-    def _rules(self) -> str:
-        """The guide without the map: what counts as a finding, and the rules of the project."""
-        programs = [seat.agent or "" for seat in self.panel.seats if seat.name not in self.readers]
-        programs = [
-            *(tool.agent for tool in self.panel.tools),
-            *(name for name in programs if name != _JUDGE),
-        ]
-        if self._is_of_documents:
-            guide = document_guide(self.panel.read_files)
-        elif self.change is None:
-            guide = file_guide(programs, self.panel.read_files)
-        else:
-            guide = change_guide(programs, self.panel.read_files)
-        if len(guide.encode()) > self._guide_room:
-            guide = SHORT_GUIDE
-        room = max(self._guide_room - len(guide.encode()), 0)
-        if self.change is not None:
-            room = min(room, _MAX_CHANGE_RULES_BYTES)
-        rules = self._project.rules.encode()[:room].decode(errors="ignore")
-        return "\n\n".join(filter(None, (guide, rules)))
-
-    @cached_property
-    def _is_of_documents(self) -> bool:
-        return not DOCUMENT_AGENTS.isdisjoint(self.panel.agents)
-
-    @cached_property
-    def _room(self) -> int:
-        """Bytes for guide and opening message."""
-        return int(smallest_window(self.readers) * _OPENING_SHARE) * _BYTES_PER_TOKEN
-
-    @cached_property
-    def _guide_room(self) -> int:
-        return max(int(self._room * _GUIDE_SHARE), len(SHORT_GUIDE.encode()))
+        return self._request.text if self.readers else ""
 
     def _session(self, item: Item, opening: str) -> PlannedSession:
         return PlannedSession(item, opening, estimate_tokens(self.guide))
@@ -170,12 +118,12 @@ class SessionPlanner:
         if item.is_change:
             return self._plan_change(read)
         outline, lines = outline_of(item.typed_path, text), split_lines(text)
-        sections_room = int(self._room * _SECTIONS_SHARE)
+        sections_room = int(self._request.room * _SECTIONS_SHARE)
         sections = self._sections(read, text, sections_room)
         # What is set aside does not depend on what is shown there, so that a chunk changes only with its text.
-        left = self._room - self._guide_room - sections_room
+        left = self._request.room - self._request.guide_room - sections_room
         left -= len(numbered_opening(_widest(item, lines), Chunk(())).encode())
-        most = left if left >= _MIN_CHUNK_BYTES else len(text) * 16 + self._room
+        most = left if left >= _MIN_CHUNK_BYTES else len(text) * 16 + self._request.room
         split = split_item(lines, outline, max_bytes=most)
         planned = self._sessions(read, split, sections, lines)
         shown = self._digest(session.opening for session in planned)
@@ -184,12 +132,12 @@ class SessionPlanner:
 
     def _digest(self, texts: Iterable[str]) -> str:
         """Return the hash of what an item's findings depend on: its texts and the rules, not the map or callers."""
-        return hashlib.sha256("\0".join([self._rules, *texts]).encode()).hexdigest()
+        return hashlib.sha256("\0".join([self._request.rules, *texts]).encode()).hexdigest()
 
     def _sections(self, read: ReadItem, shown: str, room: int) -> list[Section]:
         """Return the rules for the path of an item, and the signatures of what it uses of other files."""
         rules = "\n".join(rule.text for rule in self.panel.rules if rule.applies_to(read.item.path))
-        signatures = self._project.signatures(read, shown)
+        signatures = self._request.project.signatures(read, shown)
         sections = (Section("Rules for this file:", rules), Section("Used from other files:", signatures))
         return _fit_sections(sections, room)
 
@@ -202,26 +150,28 @@ class SessionPlanner:
         changed = change_lines([] if is_deleted else lines, outline, hunks)
         shown = changed.render()
         room = min(
-            int(self._room * _SECTIONS_SHARE), int(len(shown) * _CHANGE_CONTEXT_SHARE) + _MIN_CHUNK_BYTES
+            int(self._request.room * _SECTIONS_SHARE),
+            int(len(shown) * _CHANGE_CONTEXT_SHARE) + _MIN_CHUNK_BYTES,
         )
         sections = self._sections(read, shown, room // 2)
-        callers = self._project.callers(read, outline)
+        callers = self._request.project.callers(read, outline)
         with_callers = _fit_sections((Section("Callers of what changed:", callers),), room // 2)
         most = self._together_room
         parts, skipped = split_change(changed, most) if most else ([changed], [])
+        parts = parts or ([] if skipped else [changed])  # a renamed file may have no changed line
         with_programs = (
             not is_deleted
             and bool(read.text.strip())
             and bool(program_seats(self.panel.for_path(item.typed_path), self.readers))
         )
         item = _with_shown(item, self._digest([shown, *(section.text for section in sections)]))
-        count = max(len(parts), 1) + with_programs
+        count = len(parts) + with_programs
         sessions: list[PlannedSession] = []
         if with_programs:
             whole = _with_part(item, ItemPart(number=1, count=count, readers=PartReaders.PROGRAMS))
             sessions.append(PlannedSession(whole, plain_opening(whole, read.text)))
         files: list[ChangedFile] = []
-        for number, part in enumerate(parts or [changed], start=1 + with_programs):
+        for number, part in enumerate(parts, start=1 + with_programs):
             lines_of_part = part.reviewed if len(parts) > 1 else ()
             piece = _with_part(
                 item, ItemPart(number=number, count=count, readers=PartReaders.MODELS, lines=lines_of_part)
@@ -233,8 +183,13 @@ class SessionPlanner:
     @cached_property
     def _together_room(self) -> int:
         """Bytes of the files of one session of a change; 0: the window is too small to split anything."""
-        left = self._room - self._guide_room - int(self._room * _SECTIONS_SHARE) - MAX_OVERVIEW_BYTES
+        sections_room = int(self._request.room * _SECTIONS_SHARE)
+        left = self._request.room - self._request.guide_room - sections_room - self._overview_room
         return min(left, MAX_TOGETHER_BYTES) if left >= _MIN_CHUNK_BYTES else 0
+
+    @property
+    def _overview_room(self) -> int:
+        return min(MAX_OVERVIEW_BYTES, int(self._request.room * _SECTIONS_SHARE))
 
     def together(
         self, files: Iterable[ChangedFile], items: Sequence[Item], skipped: Sequence[SkippedItem]
@@ -247,9 +202,9 @@ class SessionPlanner:
             skipped: What is not reviewed.
         """
         overview = change_overview(self.change or ChangeDescription(), items, skipped)
-        overview = overview.encode()[:MAX_OVERVIEW_BYTES].decode(errors="ignore")
+        overview = overview.encode()[: self._overview_room].decode(errors="ignore")
         # In a pair, and in a panel that a model leads, the programs take part: they read one text.
-        most = self._together_room if self._programs_have_sessions else 0
+        most = 0 if _programs_join_models(self.panel, self.readers) else self._together_room
         groups: list[list[ChangedFile]] = []
         size = 0
         for file in files:
@@ -260,13 +215,6 @@ class SessionPlanner:
             groups[-1].append(file)
             size += cost
         return [self._together(group, overview) for group in groups]
-
-    @cached_property
-    def _programs_have_sessions(self) -> bool:
-        led_by_model = any(
-            seat.role == ORCHESTRATOR and seat.name in self.readers for seat in self.panel.seats
-        )
-        return not (mode_of(self.panel.mode).has_navigator or led_by_model)
 
     def _together(self, files: Sequence[ChangedFile], overview: str) -> PlannedSession:
         opening = change_opening(overview, [file.text for file in files])
@@ -331,15 +279,18 @@ def program_seats(panel: Panel, readers: Mapping[str, ReaderModel]) -> tuple[Sea
     In a pair the program reviews what the model says. A panel that a model leads has no session without it.
     """
     programs = tuple(seat for seat in panel.seats if seat.name not in readers)
+    return () if _programs_join_models(panel, readers) or all(map(leads, programs)) else programs
+
+
+def _programs_join_models(panel: Panel, readers: Mapping[str, ReaderModel]) -> bool:
+    """Return whether programs take part in the sessions of models: in a pair, and in a panel that a model leads."""
     led_by_model = any(seat.role == ORCHESTRATOR and seat.name in readers for seat in panel.seats)
-    if mode_of(panel.mode).has_navigator or led_by_model or all(map(leads, programs)):
-        return ()
-    return programs
+    return mode_of(panel.mode).has_navigator or led_by_model
 
 
 def leads(seat: Seat) -> bool:
     """Return whether a seat leads a session, or judges what the others say."""
-    return seat.agent == _JUDGE or seat.role == ORCHESTRATOR
+    return seat.agent == JUDGE or seat.role == ORCHESTRATOR
 
 
 def _widest(item: Item, lines: Sequence[str]) -> Item:

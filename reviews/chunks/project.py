@@ -58,20 +58,21 @@ class Project:
         return "\n\n".join([*([f"Rules of the panel:\n{own}"] if own.strip() else []), *files])
 
     def map(self, max_bytes: int) -> str:
-        """Return one line for each file: path, functions and classes; the files that most others import first in line."""
+        """Return the files with the signatures of their functions and classes; cut to those that most others import."""
         ranked = sorted(self._texts, key=lambda path: (-len(self._imports.importers(path)), path))
-        lines: dict[str, str] = {}
+        entries: dict[str, str] = {}
         for path in ranked:
-            symbols = list(_symbols(self._outline_of_file(path).definitions))
-            if not symbols:
+            definitions = self._outline_of_file(path).definitions
+            if not definitions:
                 continue
-            more = ", ..." if len(symbols) > MAX_SYMBOLS else ""
-            line = f"{path}: {', '.join(symbols[:MAX_SYMBOLS])}{more}"
-            max_bytes -= len(line.encode()) + 1
+            lines = list(_map_lines(definitions, split_lines(self._texts[path])))
+            more = ["  ..."] if len(lines) > MAX_SYMBOLS else []
+            entry = "\n".join([path, *lines[:MAX_SYMBOLS], *more])
+            max_bytes -= len(entry.encode()) + 1
             if max_bytes < 0:
                 break
-            lines[path] = line
-        return "\n".join(lines[path] for path in sorted(lines))
+            entries[path] = entry
+        return "\n".join(entries[path] for path in sorted(entries))
 
     def signatures(self, read: ReadItem, shown: str) -> str:
         """Return the signatures of functions and classes of other files that an item imports and `shown` names."""
@@ -130,7 +131,7 @@ class Project:
         with SandboxedFolder(self.folder) as root:
             texts = {name: _read(root, name) for name in RULE_FILES if root.exists(name)}
         cut = {name: text.encode()[:MAX_RULES_BYTES].decode(errors="ignore") for name, text in texts.items()}
-        return {name: text for name, text in cut.items() if text.strip()}
+        return {name: text.strip() for name, text in cut.items() if text.strip()}
 
     @cached_property
     def readable_files(self) -> dict[str, str]:
@@ -164,11 +165,11 @@ class Project:
         return texts
 
 
-def _symbols(definitions: Sequence[Definition]) -> Iterator[str]:
+def _map_lines(definitions: Sequence[Definition], lines: Sequence[str], indent: str = "  ") -> Iterator[str]:
     for definition in definitions:
-        if definition.name:
-            yield definition.name
-            yield from (f"{definition.name}.{child.name}" for child in definition.children if child.name)
+        yield indent + _signature(definition, lines)
+        if indent == "  ":
+            yield from _map_lines(definition.children, lines, "    ")
 
 
 def _signature(definition: Definition, lines: Sequence[str]) -> str:

@@ -105,7 +105,7 @@ def _diagnostic(finding: Finding) -> dict[str, Any]:
     }
     if finding.agents:
         diagnostic["source"] = {"name": ", ".join(finding.agents)}
-    if finding.start_line:
+    if finding.start_line and finding.side == "right":  # it knows no removed lines
         lines = {"start": {"line": finding.start_line}, "end": {"line": finding.end_line}}
         location["range"] = lines
         if finding.replacement is not None:

@@ -19,7 +19,7 @@ from ...models.severity import Severity
 from ...models.text.ids import format_timestamp
 from ..findings import place_key
 from ..values.code_links import line_link
-from ..values.findings import Finding, FindingStatus, VerifiedAs
+from ..values.findings import Finding, FindingStatus, Side, VerifiedAs
 from ..values.runs import ItemResult, ItemState, ReviewRun
 
 _HIDDEN = re.compile(
@@ -202,7 +202,9 @@ class ReportModel:
 
 
 def line_link_of(run: ReviewRun, finding: Finding) -> str:
-    """Return the link to the lines of a finding on the code host; empty: the host is not known."""
+    """Return the link to the lines of a finding; empty: the code host is not known, or the lines were removed."""
+    if finding.side is Side.LEFT:
+        return ""
     return line_link(
         run.repository_url,
         run.revision,

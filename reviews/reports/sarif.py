@@ -15,7 +15,7 @@ from ...models.severity import Severity
 from ...models.text.ids import format_timestamp
 from ...models.text.redact import json_text, one_line
 from ...models.text.sarif import SarifRule, sarif_fix, sarif_log, sarif_message
-from ..values.findings import MAX_QUOTE, Finding, FindingStatus
+from ..values.findings import MAX_QUOTE, Finding, FindingStatus, Side
 from ..values.rules import is_security_rule, rule_page
 from ..values.runs import ItemState, ReviewRun, RunState
 from .markdown import escape_text
@@ -187,11 +187,11 @@ def _properties(finding: Finding) -> dict[str, Any]:
 
 
 def _region(finding: Finding) -> dict[str, int]:
-    """Return the lines and columns; the first line if the finding is about the whole item.
+    """Return the lines and columns; the first line if the finding is about the whole item, or about removed lines.
 
     Without columns from the reviewer, they are those of the text of the flagged lines.
     """
-    if not finding.start_line:
+    if not finding.start_line or finding.side is Side.LEFT:
         return {"startLine": 1}
     first, last = finding.quote, _line_of(finding, finding.end_line)
     start = finding.start_column or len(first) - len(first.lstrip()) + 1

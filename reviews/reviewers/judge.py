@@ -16,7 +16,8 @@ from ..values.answers import ReviewerAnswer, parse_reviewer_answer
 from ..values.checks import VERIFIER, VERIFYING
 from ..values.findings import summarise_findings
 
-_ASKING = "Review the text, each on your own, and report your findings."
+#: Request of the judge to the reviewers.
+ASKING = "Review the text, each on your own, and report your findings."
 _UNREADABLE = 'Report your findings as JSON: {"findings": [{"line": 1, "rule": "...", "severity": "...", "message": "..."}]}'
 
 
@@ -25,7 +26,7 @@ def judge(turn: TurnContext) -> TurnOutcome:
     match turn.expects:
         case Expects.DECISION if not _has_asked(turn):
             reviewers = _reviewers(turn)
-            return _decided(_ASKING, Decision(next=reviewers, side_by_side=True, instruction=_ASKING))
+            return _decided(ASKING, Decision(next=reviewers, side_by_side=True, instruction=ASKING))
         case Expects.DECISION if (verifiers := _waiting_verifiers(turn)) and _has_findings(turn):
             return _decided(VERIFYING, Decision(next=verifiers, side_by_side=True, instruction=VERIFYING))
         case Expects.REVIEW if not _is_readable(turn):

@@ -127,7 +127,8 @@ def _line_of(quote: str, named: int, reviewed: Mapping[int, str]) -> int | None:
 
 
 def _normalise(text: str) -> str:
-    return " ".join(text.split())
+    """Return a line for comparison. Models are shown `<` of a tag as `&lt;` (`models.text.tags`)."""
+    return " ".join(text.replace("&lt;", "<").split())
 
 
 #: Role id of the participant who verifies findings.

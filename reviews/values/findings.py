@@ -185,13 +185,13 @@ class Finding(Frozen):
 
     @property
     def place(self) -> str:
-        """`path:line`, `path:from-to`, or the path alone."""
+        """`path:line`, `path:from-to`, or the path alone; lines that were removed are marked so."""
         if self.start_line == 0:
             return self.path
         lines = (
             str(self.start_line) if self.start_line == self.end_line else f"{self.start_line}-{self.end_line}"
         )
-        return f"{self.path}:{lines}"
+        return f"{self.path}:{lines}{' (removed)' if self.side is Side.LEFT else ''}"
 
 
 def normalise_message(message: str) -> str:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from symposia.config.secrets import known_secrets
-from symposia.config.standard_variables import find_pull_request, load_telemetry_settings
+from symposia.config.standard_variables import (
+    find_pull_request,
+    find_pull_request_text,
+    load_telemetry_settings,
+)
 
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
 
@@ -77,3 +81,21 @@ def test_headers_of_the_exporter_are_secrets(monkeypatch):
 )
 def test_pull_request_of_a_ci_job(variables, number):
     assert find_pull_request(variables.get) == number
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        ('{"pull_request": {"title": "Faster", "body": "Why."}}', ("Faster", "Why.")),
+        ('{"pull_request": {"title": "Faster", "body": null}}', ("Faster", "")),
+        ('{"push": {}}', ("", "")),
+        ("[]", ("", "")),
+        ("no JSON", ("", "")),
+    ],
+)
+def test_text_of_the_pull_request_of_a_ci_job(tmp_path, event, text):
+    (tmp_path / "event.json").write_text(event)
+    variables = {"GITHUB_EVENT_PATH": str(tmp_path / "event.json")}
+    assert find_pull_request_text(variables.get) == text
+    assert find_pull_request_text({}.get) == ("", "")
+    assert find_pull_request_text({"CI_MERGE_REQUEST_TITLE": "One", **variables}.get) == ("One", "")

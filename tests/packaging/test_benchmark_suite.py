@@ -31,6 +31,7 @@ COMMON = (
     "follow",
     "viewers",
     "prompts",
+    "review_requests",
     "submit",
     "bytes",
     "session_step",
@@ -40,6 +41,7 @@ WITH_WORKERS = ("parked", "sweep", "archiving", "prefork", "processes", "waiting
 #: Values that do not depend on the speed of the machine, and have no bare side.
 EXACT = {
     ("bytes", "bytes"),
+    *(("review_requests", unit) for unit in ("tokens", "% of its diff", "% identical", "items again")),
     ("session_step", "tasks"),
     ("parked", "bytes"),
     ("parked", "% of turns/s"),

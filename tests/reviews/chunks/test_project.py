@@ -76,8 +76,8 @@ def test_map_begins_with_what_most_files_import(tmp_path: Path) -> None:
         {f"use{n}.py": f"from base import Shop\nfrom a import a\ndef use{n}(): ...\n" for n in range(3)},
     )
     project = Project(panel("reviewer"), tmp_path)
-    assert project.map(40) == "a.py: a\nbase.py: Shop, Shop.close"
-    assert f"f{MAX_SYMBOLS - 1}, ...\n" in project.map(10_000) + "\n"
+    assert project.map(75) == "a.py\n  def a(): ...\nbase.py\n  class Shop:\n    def close(self): ..."
+    assert f"  def f{MAX_SYMBOLS - 1}():\n  ..." in project.map(10_000)
 
 
 @pytest.mark.parametrize(

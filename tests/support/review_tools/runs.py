@@ -9,7 +9,7 @@ from symposia.models.severity import Severity
 from symposia.models.turns.turn import Usage
 from symposia.reviews.comparing import compare_run
 from symposia.reviews.findings import baseline_of, read_baseline, with_baseline
-from symposia.reviews.values.findings import Excerpt, Verification, VerifiedAs
+from symposia.reviews.values.findings import Category, Excerpt, Side, Verification, VerifiedAs
 from symposia.reviews.values.runs import ItemState, ReviewRun, RunState, SkippedItem
 
 UNUSED = a_finding()
@@ -90,6 +90,8 @@ def evil_runs(draw: st.DrawFn) -> ReviewRun:
                 "why": draw(evil),
                 "replacement": draw(st.none() | evil),
                 "quote": draw(evil),
+                "side": draw(st.sampled_from(Side)),
+                "category": draw(st.none() | st.sampled_from(Category)),
                 "excerpt": draw(st.none() | excerpts(max(it.start_line, 1))),
                 "verification": draw(
                     st.none()

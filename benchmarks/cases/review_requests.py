@@ -1,0 +1,40 @@
+"""What reviews send to a model: a change next to its diff, a night's review, and items that are reviewed again."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.errors import BenchmarkError, SkippedCase
+from harness.registry import Bench, case
+from harness.results import Measure
+
+#: Greatest tokens of a change as percent of its diff, and least percent of a night in the identical beginning.
+MOST_OF_DIFF, LEAST_SHARED = 300.0, 80.0
+
+
+@case("review_requests")
+def review_requests(bench: Bench) -> Iterator[Measure]:
+    """Tokens of a review next to `git diff -U10`, identical beginning of a night, items that are reviewed again."""
+    if shutil.which("git") is None:
+        raise SkippedCase("git is not installed")
+    # With the packages of reviews.
+    from harness.review_requests import change_files, copy_package, diff_tokens, plan_review
+
+    from symposia.reviews.sources.files import FileSelection
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = copy_package(Path(name))
+        before = plan_review(folder)
+        change_files(folder)
+        change, after = plan_review(folder, FileSelection(since="HEAD")), plan_review(folder)
+        of_diff, shared = 100 * change.tokens / diff_tokens(folder), 100 * before.shared
+    repeated = sum(before.shown[path] != digest for path, digest in after.shown.items())
+    yield bench.exact("a pull request", "tokens", change.tokens)
+    yield bench.exact("a pull request", "% of its diff", of_diff)
+    yield bench.exact(f"a night, {len(before.requests)} requests", "% identical", shared, more_is_better=True)
+    yield bench.exact(f"{len(change.shown)} of {len(after.shown)} files changed", "items again", repeated)
+    if of_diff > MOST_OF_DIFF or shared < LEAST_SHARED:
+        raise BenchmarkError(f"{of_diff:.0f}% of the diff, {shared:.0f}% in the identical beginning")
