@@ -48,6 +48,38 @@ class FindingStatus(StrEnum):
     SUPPRESSED = "suppressed"
 
 
+class Category(StrEnum):
+    """Kind of a defect that a model reports; if two fit, the first one."""
+
+    #: A validation, permission, limit or guard is gone or weaker.
+    REMOVED_CHECK = "removed-check"
+    #: Authentication, authorisation or secrecy is wrong, or a secret is exposed.
+    ACCESS = "access"
+    #: Outside data reaches SQL, a shell, HTML, a path, a URL or a deserialiser.
+    INJECTION = "injection"
+    DATA_LOSS = "data-loss"
+    ERROR_HANDLING = "error-handling"
+    CONCURRENCY = "concurrency"
+    WRONG_RESULT = "wrong-result"
+    #: None, an empty value, an absent key or zero is not handled.
+    MISSING_VALUE = "missing-value"
+    #: Callers, stored data, formats or public names no longer fit, or a default changed.
+    CONTRACT = "contract"
+    RESOURCE = "resource"
+    SLOW = "slow"
+    #: A test is removed, skipped or weakened.
+    TEST = "test"
+
+
+class Side(StrEnum):
+    """The text in which a finding's lines are counted."""
+
+    #: The text before the change: the lines were removed.
+    LEFT = "left"
+    #: The present text.
+    RIGHT = "right"
+
+
 class Excerpt(Frozen):
     """Lines of an item around a finding, for reports."""
 
@@ -116,6 +148,10 @@ class Finding(Frozen):
     #: Hash of the first flagged line's text (`snippet_sha`); empty: not known.
     snippet_sha: Text = ""
     status: FindingStatus | None = None
+    #: Kind of the defect; None: a program found it, or the model named no kind.
+    category: Annotated[Category | None, Field(exclude_if=lambda value: value is None)] = None
+    #: `left`: the lines are removed lines, with the numbers of the text before the change.
+    side: Annotated[Side, Field(exclude_if=lambda value: value is Side.RIGHT)] = Side.RIGHT
 
     @model_validator(mode="after")
     def _check_line_order(self) -> Self:
