@@ -30,6 +30,7 @@ from ...reviews.batches.start import start_batch
 from ...reviews.job import ReviewJob
 from ...reviews.state.queues import DeliveryQueue
 from ...reviews.state.records import BatchView, Progress
+from ...reviews.values.decisions import repository_of, with_decisions
 from ...reviews.values.panels import BatchLimits, Panel
 from ...reviews.values.runs import ReviewRun, RunState
 from ...state.redis.connect import connect
@@ -164,10 +165,12 @@ def run_local_review(asked: LocalReviewRequest, watcher: ReviewProgress) -> Loca
         reviews = installation_of(local_runtime.client).reviews
         job = ReviewJob(start_batch(reviews, order, on_read=watcher.show_read_count), reviews)
         run = _wait_for_end(job, local_runtime, watcher)
+        undelivered = _wait_for_deliveries(run, local_runtime) if order.then.get("deliver") else ()
+        # Deliveries learn what people have decided in the comments of a pull request.
         return LocalReview(
-            run,
+            with_decisions(run, reviews.decisions.of_repository(repository_of(run))),
             _transcripts(run, local_runtime) if order.panel.protocol is not None else None,
-            _wait_for_deliveries(run, local_runtime) if order.then.get("deliver") else (),
+            undelivered,
         )
 
 

@@ -24,6 +24,7 @@ from .deliveries_file import (
 )
 from .hosts.github import deliver_to_github
 from .hosts.gitlab import deliver_to_gitlab
+from .hosts.publish import Decisions
 from .payload import ReportPayload
 from .senders import send_to_chat
 
@@ -78,8 +79,11 @@ class Destinations:
         for name in names:
             self.entry(name)
 
-    def deliver(self, name: str, payload: ReportPayload) -> None:
+    def deliver(self, name: str, payload: ReportPayload, *, decisions: Decisions | None = None) -> None:
         """Attempt one delivery. A repeated call is safe, because receivers can detect duplicates.
+
+        `decisions`: those of people about findings; new ones from the comments of a pull request are added.
+        None: these are not stored.
 
         Raises:
             InvalidInput: The name is unknown.
@@ -96,9 +100,13 @@ class Destinations:
                 password = entry.password_env and self._secret(entry.password_env)
                 senders.send_mail(entry, payload, message_id=payload.message_id(name), password=password)
             case GithubEntry() as entry:
-                deliver_to_github(entry, payload, token=self._secret(entry.token_env).strip())
+                deliver_to_github(
+                    entry, payload, token=self._secret(entry.token_env).strip(), decisions=decisions
+                )
             case GitlabEntry() as entry:
-                deliver_to_gitlab(entry, payload, token=self._secret(entry.token_env).strip())
+                deliver_to_gitlab(
+                    entry, payload, token=self._secret(entry.token_env).strip(), decisions=decisions
+                )
             case SlackEntry() as entry:
                 send_to_chat(entry, payload, url=self._secret(entry.url_env).strip())
 
