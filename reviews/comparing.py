@@ -15,16 +15,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 from .findings import MIN_SIMILARITY, merge_findings, place_key, similarity, take_known
 from .values.answers import UNNAMED_RULE
-from .values.findings import Finding, FindingStatus
+from .values.findings import Finding, FindingStatus, Side
 from .values.identity import FindingIdentity
 from .values.runs import Item, ItemKind, ItemResult, ItemState, ReviewRun
 
 
 def is_in_changes(finding: Finding, item: Item | None) -> bool:
     """Return whether a finding is about lines that were to be reviewed; about the whole item counts, too."""
-    if item is None or item.kind is not ItemKind.CHANGE or item.changed is None or finding.start_line == 0:
+    if item is None or not item.is_change or finding.start_line == 0:
         return True
-    return any(finding.start_line <= last and first <= finding.end_line for first, last in item.changed)
+    ranges = item.removed if finding.side is Side.LEFT else item.changed
+    if ranges is None or (item.kind is ItemKind.DELETED and finding.side is Side.RIGHT):
+        return True
+    return any(finding.start_line <= last and first <= finding.end_line for first, last in ranges)
 
 
 def was_shown(finding: Finding, item: Item | None, models: Set[str]) -> bool:

@@ -28,7 +28,13 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ...models.text.numbered_lines import NUMBERED, remove_numbers
+from ...models.text.numbered_lines import (
+    CHANGED,
+    NUMBERED,
+    join_lines,
+    read_change_lines,
+    remove_numbers,
+)
 from .workspace import bandit_options, is_safe_path, workspace
 
 _FENCE = re.compile(r"[ \t]*(`{3,})([^`]*)")
@@ -46,19 +52,26 @@ def fence_text(text: str, info: str = "") -> str:
 def fenced_blocks(text: str, *, with_numbers: bool = False) -> Iterator[tuple[str, str]]:
     """Yield info and text of each closed block; the closing fence is at least as long (CommonMark 4.5).
 
-    Numbers that a review puts in front of the lines for models are removed, unless `with_numbers`.
+    Numbers that a review puts in front of the lines for models are removed, unless `with_numbers`; of a change,
+    the new lines that are shown stay.
     """
     fence, info, lines = "", "", list[str]()
     for line in text.split("\n"):
         match = _FENCE.fullmatch(line)
         if fence and match and len(match[1]) >= len(fence) and not match[2].strip():
             body = "".join(f"{body_line}\n" for body_line in lines)
-            yield info, remove_numbers(body) if NUMBERED in info.split() and not with_numbers else body
+            yield info, body if with_numbers else _plain_text(body, info.split())
             fence = ""
         elif fence:
             lines.append(line)
         elif match:
             fence, info, lines = match[1], match[2].strip(), []
+
+
+def _plain_text(body: str, info: Sequence[str]) -> str:
+    if CHANGED in info:
+        return join_lines(read_change_lines(body).new)
+    return remove_numbers(body) if NUMBERED in info else body
 
 
 #: Severities by prefix of Ruff's codes; the first match counts. Run-time errors are more severe than style.

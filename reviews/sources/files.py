@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 
 from ...models.errors import GitFailed, InvalidInput
 from ..values.runs import ItemKind, ReadItem, SkippedItem
 from .repository import Changes, Repository
 from .sandboxed_folder import SandboxedFolder, WalkEntry
-from .source import SourceLimits, apply_limits, read_file
+from .source import SourceLimits, apply_limits, deleted_item, read_file
 
 #: Maximum patterns of one kind, and characters of one pattern.
 MAX_PATTERNS = 100
@@ -119,22 +120,36 @@ class FileSource:
         repository = Repository.find(self.folder)
         changes = self._changes(repository)
         with SandboxedFolder(self.folder) as root:
-            entries = self._found(root, repository, changes)
-            yield from apply_limits((self._read(root, entry, changes) for entry in entries), self.caps)
+            read = (self._read(root, entry, changes) for entry in self._found(root, repository, changes))
+            yield from apply_limits(chain(read, self._deleted(changes)), self.caps)
 
     def _read(
         self, root: SandboxedFolder, entry: str | SkippedItem, changes: Changes | None
     ) -> ReadItem | SkippedItem:
         if isinstance(entry, SkippedItem):
             return entry
+        if changes is None:
+            return read_file(root, entry, max_bytes=self.caps.item_bytes, kind=ItemKind.FILE)
+        old = changes.renames.get(entry, "")
         return read_file(
             root,
             entry,
             max_bytes=self.caps.item_bytes,
-            kind=ItemKind.FILE if changes is None else ItemKind.CHANGE,
-            changed=None if changes is None else changes.changed.get(entry),
-            renamed_from="" if changes is None else changes.renames.get(entry, ""),
+            kind=ItemKind.RENAMED if old else ItemKind.CHANGE,
+            hunks=changes.hunks.get(entry),
+            renamed_from=old,
         )
+
+    def _deleted(self, changes: Changes | None) -> Iterator[ReadItem | SkippedItem]:
+        """Yield the deleted files that are selected."""
+        if changes is None:
+            return
+        include = Globs(self.selection.include, field="include")
+        exclude = Globs(self.selection.exclude, field="exclude")
+        for path in changes.deleted:
+            is_named = not self.selection.paths or any(_is_below(path, name) for name in self.selection.paths)
+            if is_named and (not include or include.matches(path)) and not exclude.matches(path):
+                yield deleted_item(path, changes.hunks.get(path, ()), max_bytes=self.caps.item_bytes)
 
     def _changes(self, repository: Repository | None) -> Changes | None:
         name, revision = (
@@ -158,6 +173,11 @@ class FileSource:
             is_meant = isinstance(entry, SkippedItem) or not include or include.matches(entry)
             if is_meant and (changes is None or changes.has_changed(_path(entry))):
                 yield entry
+
+
+def _is_below(path: str, name: str) -> bool:
+    bare = name.removeprefix("./").rstrip("/")
+    return bare in ("", ".", path) or path.startswith(f"{bare}/")
 
 
 def _path(entry: str | SkippedItem) -> str:

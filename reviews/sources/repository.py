@@ -1,69 +1,18 @@
-"""Queries about a folder in a git repository: ignored files, checked-out revision, changes and changed lines.
-
-The parser reads a diff without context, as from `git diff --unified=0`. Source: git-diff(1), "Generating
-patch text with -p"; git-config(1), core.quotePath, for the names. unidiff is not used: its version 1.0 keeps
-every line (six times the memory), leaves quoted names quoted, and raises an error for text that is not a
-diff.
-"""
+"""Queries about a folder in a git repository: ignored files, checked-out revision, changes and commits."""
 
 from __future__ import annotations
 
 import os
-import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...models.errors import GitFailed, InvalidInput
+from ..values.changes import MAX_COMMITS, Hunk
 from ..values.code_links import web_address
+from .diff import read_hunks
 from .git import Git
-from .source import Ranges
-
-_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_NEW_NAME = b"+++ b/"
-_NEW_NAME_QUOTED = b'+++ "b/'
-
-
-def changed_lines(diff: bytes) -> dict[str, tuple[tuple[int, int], ...]]:
-    """Return for each remaining file the ranges of new or changed lines, from 1, both ends included.
-
-    If lines were only removed, it is the line before them (or the first).
-    """
-    ranges_by_name: dict[str, list[tuple[int, int]]] = {}
-    name = ""
-    for line in _git_lines(diff):
-        if line.startswith(b"diff --git "):
-            name = ""
-        elif line.startswith((_NEW_NAME, _NEW_NAME_QUOTED)):
-            name = _name(line)
-            ranges_by_name.setdefault(name, [])
-        elif name and (hunk := _HUNK.match(line)):
-            start, count = int(hunk[2]), int(hunk[3] or 1)
-            ranges_by_name[name].append((max(start, 1), max(start + count - 1, start, 1)))
-    return {name: tuple(ranges) for name, ranges in ranges_by_name.items()}
-
-
-def _git_lines(diff: bytes) -> Iterator[bytes]:
-    """Yield the lines of git itself, without the lines of the files, which may look the same."""
-    left = 0
-    for line in diff.split(b"\n"):
-        if left and line[:1] in (b"+", b"-"):
-            left -= 1
-            continue
-        if hunk := _HUNK.match(line):
-            left = int(hunk[1] or 1) + int(hunk[3] or 1)
-        yield line
-
-
-def _name(line: bytes) -> str:
-    if line.startswith(_NEW_NAME):
-        # A tab ends a name that contains a blank.
-        return os.fsdecode(line.removeprefix(_NEW_NAME).removesuffix(b"\t"))
-    quoted = line.removeprefix(_NEW_NAME_QUOTED).rstrip(b"\t").removesuffix(b'"')
-    # All non-ASCII bytes are written as octal numbers, so the escapes of C and Python are the same here.
-    return os.fsdecode(quoted.decode("unicode_escape").encode("latin-1"))
-
 
 #: Minimum bytes of a file that is not compared with its old content and counts as new.
 _LARGE = 67_108_864
@@ -75,6 +24,8 @@ _DIFF = (
     "--no-renames",
     "--ignore-submodules=all",
 )
+#: Maximum renamed files whose lines are compared; all lines of the others count as new.
+_MAX_RENAMES = 500
 #: Files that git moved between two commits. With more than 1,000 candidates, git does not compare contents.
 _RENAMES = (
     *("--name-status", "-z", "--find-renames", "-l1000", "--diff-filter=R", "--relative"),
@@ -89,14 +40,16 @@ class Changes:
 
     #: Files in the revision.
     known: frozenset[str]
-    #: Changed files of the revision, with their changed lines. A file that is not among them is new.
-    changed: Mapping[str, Ranges]
+    #: Changed lines of the changed, renamed and deleted files. A file that is not among them is new.
+    hunks: Mapping[str, tuple[Hunk, ...]]
     #: Earlier names of files that were renamed in a commit since then, by their names.
     renames: Mapping[str, str] = field(default_factory=dict)
+    #: Files of the revision that are neither there now nor renamed.
+    deleted: tuple[str, ...] = ()
 
     def has_changed(self, path: str) -> bool:
         """Return whether a file is new or has changed."""
-        return path not in self.known or path in self.changed
+        return path not in self.known or path in self.hunks
 
 
 def _is_unsafe_to_diff(file: Path) -> bool:
@@ -200,9 +153,26 @@ class Repository:
             if unread:
                 names = b"".join(os.fsencode(name) + b"\0" for name in unread)
                 git.run("update-index", "--force-remove", "-z", "--stdin", given=names)
-            lines = changed_lines(git.run("diff", *_DIFF, *_PREFIXES))
+            hunks = read_hunks(git.run("diff", *_DIFF, *_PREFIXES))
             head = self.head()
-            return Changes(tracked - unread, lines, _renames(git, since, head) if head else {})
+            renames = _renames(git, since, head) if head else {}
+            for name, old in [*renames.items()][:_MAX_RENAMES]:
+                if not _is_unsafe_to_diff(git.folder / name):
+                    compared = git.run("diff", *_DIFF, *_PREFIXES, f"{since}:./{old}", "--", name)
+                    hunks[name] = read_hunks(compared).get(name, ())
+            gone = (name for name in tracked - unread if not os.path.lexists(git.folder / name))
+            deleted = sorted(set(gone).difference(renames.values()))
+            return Changes(tracked - unread, hunks, renames, tuple(deleted))
+
+    def commit_messages(self, since: str) -> tuple[str, ...]:
+        """Return the messages of the newest commits after the commit `since`, the oldest first. Raises GitFailed."""
+        head = self.head()
+        if not head:
+            return ()
+        with self._git.without_configuration() as git:
+            log = git.run("log", f"--max-count={MAX_COMMITS}", "--format=%B%x00", f"{since}..{head}")
+        messages = [message.strip() for message in log.decode(errors="replace").split("\0")]
+        return tuple(reversed([message for message in messages if message]))
 
     def _commit(self, revision: str) -> str:
         named = f"{revision}^{{commit}}"

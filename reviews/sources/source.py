@@ -6,14 +6,12 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..values.changes import Hunk, changed_ranges, removed_ranges
 from ..values.runs import Item, ItemKind, ReadItem, SkippedItem
-from .sandboxed_folder import SandboxedFolder
+from .sandboxed_folder import SandboxedFolder, escape_path
 
 #: Number of bytes at the beginning of a file that are checked; a zero byte means that it is not text.
 _BINARY_CHECK_BYTES = 8_192
-
-#: Changed lines of a path, from 1, first and last of each range included; None: the whole file.
-Ranges = tuple[tuple[int, int], ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +56,15 @@ def _over(caps: SourceLimits, items: int, total_bytes: int) -> str:
 
 
 def read_file(
-    root: SandboxedFolder, path: str, *, max_bytes: int, kind: ItemKind, changed: Ranges, renamed_from: str
+    root: SandboxedFolder,
+    path: str,
+    *,
+    max_bytes: int,
+    kind: ItemKind,
+    hunks: tuple[Hunk, ...] | None = None,
+    renamed_from: str = "",
 ) -> ReadItem | SkippedItem:
-    """Return a file as an item, or why it is skipped."""
+    """Return a file as an item, or why it is skipped. `hunks`: its changed lines; None: all of it."""
     data = root.read(path, limit=max_bytes)
     if isinstance(data, SkippedItem):
         return data
@@ -70,13 +74,29 @@ def read_file(
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return SkippedItem(path=path, reason=f"not UTF-8 from byte {error.start:,}")
-    if not text.strip():
+    if not text.strip() and not hunks:
         return SkippedItem(path=path, reason="empty")
-    return make_item(text, key=path, path=path, kind=kind, changed=changed, renamed_from=renamed_from)
+    return make_item(text, key=path, path=path, kind=kind, hunks=hunks, renamed_from=renamed_from)
+
+
+def deleted_item(path: str, hunks: tuple[Hunk, ...], *, max_bytes: int) -> ReadItem | SkippedItem:
+    """Return a deleted file as an item with its last text, or why it is skipped."""
+    text = "".join(f"{line}\n" for hunk in hunks for line in hunk.removed)
+    if not text.strip() or not path.isprintable():
+        return SkippedItem(path=escape_path(path), reason="deleted; its content is empty or no text")
+    if len(text.encode()) > max_bytes or any(len(hunk.removed) < hunk.old_count for hunk in hunks):
+        return SkippedItem(path=path, reason=f"deleted; it was larger than {max_bytes:,} bytes")
+    return make_item(text, key=path, path=path, kind=ItemKind.DELETED, hunks=hunks)
 
 
 def make_item(
-    text: str, *, key: str, path: str, kind: ItemKind, changed: Ranges = None, renamed_from: str = ""
+    text: str,
+    *,
+    key: str,
+    path: str,
+    kind: ItemKind,
+    hunks: tuple[Hunk, ...] | None = None,
+    renamed_from: str = "",
 ) -> ReadItem:
     """Return a text as an item."""
     data = text.encode()
@@ -86,7 +106,8 @@ def make_item(
         path=path,
         sha256=hashlib.sha256(data).hexdigest(),
         size=len(data),
-        changed=changed,
+        changed=None if hunks is None else changed_ranges(hunks),
+        removed=removed_ranges(hunks or ()),
         renamed_from=renamed_from,
     )
-    return ReadItem(item=item, text=text)
+    return ReadItem(item=item, text=text, hunks=hunks)

@@ -20,6 +20,7 @@ from ...models.text.paths import MAX_PATH
 from ...models.text.redact import one_line
 from ...models.turns.frozen import Frozen
 from ...models.turns.turn import Usage
+from .changes import Hunk
 from .documents.facts import RepositoryFacts
 from .findings import Finding, FindingStatus, format_counts, summarise_findings
 
@@ -30,6 +31,10 @@ class ItemKind(StrEnum):
     FILE = "file"
     #: A file with the lines that changed.
     CHANGE = "change"
+    #: The same of a file that was renamed.
+    RENAMED = "renamed"
+    #: A file that was deleted, with the text that it had.
+    DELETED = "deleted"
     DOCUMENT = "document"
     #: An archived session, as its transcript.
     SESSION = "session"
@@ -73,6 +78,8 @@ class Item(Frozen):
     size: Annotated[int, Field(ge=0)]
     #: Changed lines from 1, first and last of each range included; None: all of it counts.
     changed: tuple[tuple[int, int], ...] | None = None
+    #: Removed lines of a change, with their numbers before it. Not archived.
+    removed: Annotated[tuple[tuple[int, int], ...], Field(exclude_if=lambda value: not value)] = ()
     #: Earlier path of a file that was renamed since the compared revision; empty: none. Not archived.
     renamed_from: Annotated[Text, Field(max_length=MAX_PATH)] = ""
     #: What its repository contradicts, for documents.
@@ -83,6 +90,18 @@ class Item(Frozen):
     shown: Text = ""
     #: The part of the item that one session reviews; None: one session reviews all of it.
     part: ItemPart | None = None
+    #: The items that one session reviews together; empty: only this one. Not archived.
+    together: Annotated[tuple[Item, ...], Field(exclude_if=lambda value: not value)] = ()
+
+    @property
+    def is_change(self) -> bool:
+        """Return whether only changed lines are reviewed."""
+        return self.kind in (ItemKind.CHANGE, ItemKind.RENAMED, ItemKind.DELETED)
+
+    @property
+    def members(self) -> tuple[Item, ...]:
+        """The items that its session reviews."""
+        return self.together or (self,)
 
 
 class ReadItem(Frozen):
@@ -90,6 +109,8 @@ class ReadItem(Frozen):
 
     item: Item
     text: Text
+    #: Changed lines of a change; None: all of its lines are new, or it is no change.
+    hunks: tuple[Hunk, ...] | None = None
 
     def with_facts(self, facts: RepositoryFacts) -> ReadItem:
         """Return the item with what its repository contradicts; unchanged if that is nothing."""

@@ -12,9 +12,11 @@ import pytest
 from review_tools.git_tree import GitTree
 from symposia.models.errors import GitFailed, InvalidInput
 from symposia.reviews.sources import git
+from symposia.reviews.sources.diff import read_hunks
 from symposia.reviews.sources.files import FileSelection, FileSource
-from symposia.reviews.sources.repository import Repository, changed_lines
+from symposia.reviews.sources.repository import Repository
 from symposia.reviews.sources.sandboxed_folder import LINK, NOT_A_FILE
+from symposia.reviews.values.changes import Hunk, text_before
 from symposia.reviews.values.runs import ItemKind, ReadItem, SkippedItem
 
 TOO_LARGE = "larger than 262,144 bytes"
@@ -34,7 +36,7 @@ def tree(tmp_path: Path) -> GitTree:
 def changes(tree: GitTree, folder: str = ".", **chosen: object) -> dict[str, object]:
     """Changed lines by path."""
     found = list(FileSource(tree.folder / folder, FileSelection(**chosen)))
-    assert {it.item.kind for it in found if isinstance(it, ReadItem)} <= {ItemKind.CHANGE}
+    assert all(it.item.is_change for it in found if isinstance(it, ReadItem))
     return {it.item.path if isinstance(it, ReadItem) else it.path: _lines(it) for it in found}
 
 
@@ -75,6 +77,7 @@ def test_renamed_files_have_their_earlier_path(tree):
         "ä moved.py": "a.py",
         "sub/d.py": "sub/c.py",
     }
+    assert (top.item.kind, top.item.changed, top.hunks) == (ItemKind.RENAMED, (), ())
     (inside,) = FileSource(tree.folder / "sub", FileSelection(since=before))
     assert inside.item.renamed_from == "c.py"
 
@@ -90,8 +93,50 @@ def test_copied_file_has_no_earlier_path(tree):
 def test_deleted_lines_are_named_by_the_line_before(tree):
     tree.put("a.py", TEN.replace("line 5\nline 6\n", ""))
     tree.put("b.py", TEN.replace("line 1\n", ""))
-    (tree.folder / "sub/c.py").unlink()
     assert changes(tree, since="HEAD") == {"a.py": ((4, 4),), "b.py": ((1, 1),)}
+    (read, _) = FileSource(tree.folder, FileSelection(since="HEAD"))
+    assert (read.item.removed, read.hunks) == (((5, 6),), (Hunk(5, 2, ("line 5", "line 6"), 5, 0),))
+    assert text_before(read.text.split("\n"), read.hunks) == TEN.split("\n")
+
+
+def test_lines_of_a_renamed_file_are_compared_with_its_earlier_path(tree):
+    before = tree.git("rev-parse", "HEAD")
+    tree.git("mv", "sub/c.py", "sub/ä d.py")
+    tree.commit()
+    tree.put("sub/ä d.py", TEN.replace("line 3\n", "three\n"))
+    for folder in (tree.folder, tree.folder / "sub"):
+        (read,) = FileSource(folder, FileSelection(since=before))
+        assert (read.item.kind, read.hunks) == (ItemKind.RENAMED, (Hunk(3, 1, ("line 3",), 3, 1),))
+
+
+def test_deleted_file_is_an_item_with_its_last_text(tree):
+    tree.put("binary.py", "x\0y")
+    tree.put("empty.py", "")
+    tree.commit()
+    for name in ("sub/c.py", "binary.py", "empty.py"):
+        (tree.folder / name).unlink()
+    (deleted, *skipped) = sorted(
+        FileSource(tree.folder, FileSelection(since="HEAD")), key=lambda entry: isinstance(entry, SkippedItem)
+    )
+    assert (deleted.item.path, deleted.item.kind, deleted.text) == ("sub/c.py", ItemKind.DELETED, TEN)
+    assert (deleted.item.changed, deleted.item.removed) == (((1, 1),), ((1, 10),))
+    assert {it.path: it.reason for it in skipped} == dict.fromkeys(
+        ("binary.py", "empty.py"), "deleted; its content is empty or no text"
+    )
+    for chosen in ({"paths": ["a.py"]}, {"include": ["*.md"]}, {"exclude": ["*.py"]}):
+        assert changes(tree, since="HEAD", **chosen) == {}
+    assert list(changes(tree, since="HEAD", paths=["./sub/"])) == ["sub/c.py"]
+
+
+def test_commit_messages_are_read_without_programs_of_the_repository(tree):
+    before = tree.git("rev-parse", "HEAD")
+    tree.git("config", "log.showSignature", "true")
+    tree.git("config", "gpg.program", "/does/not/exist")
+    for message in ("First\n\nWhy: é", "Second"):
+        tree.git("commit", "--quiet", "--allow-empty", "--message", message)
+    repository = Repository.find(tree.folder)
+    assert repository.commit_messages(before) == ("First\n\nWhy: é", "Second")
+    assert repository.commit_messages(tree.git("rev-parse", "HEAD")) == ()
 
 
 def test_branch_is_compared_with_its_merge_base(tree):
@@ -285,5 +330,5 @@ def test_git_calls_have_a_timeout(tree, monkeypatch):
 
 
 def test_invalid_diff_has_no_lines():
-    assert changed_lines(b"") == changed_lines(b"@@ -1 +1 @@\n+x") == {}
-    assert changed_lines(b"diff --git a/x b/x\nBinary files a/x and b/x differ\n") == {}
+    assert read_hunks(b"") == read_hunks(b"@@ -1 +1 @@\n+x") == {}
+    assert read_hunks(b"diff --git a/x b/x\nBinary files a/x and b/x differ\n") == {}
