@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from .findings import MIN_SIMILARITY, merge_findings, place_key, similarity, take_known
 from .values.answers import UNNAMED_RULE
 from .values.findings import Finding, FindingStatus, Side
-from .values.identity import FindingIdentity
+from .values.identity import FindingIdentity, match_identities
 from .values.runs import Item, ItemKind, ItemResult, ItemState, ReviewRun
 
 
@@ -33,22 +33,31 @@ def is_in_changes(finding: Finding, item: Item | None) -> bool:
 def was_shown(finding: Finding, item: Item | None, models: Set[str]) -> bool:
     """Return whether the reviewers of an earlier finding have looked at its lines again.
 
-    `models`: participants who are models. Programs read the whole item.
+    `models`: participants who are models. Programs read the whole item. A change shows removed lines with their
+    numbers in the compared revision, which may be another one than before: they do not count as looked at.
     """
+    if finding.side is Side.LEFT and item is not None and item.is_change:
+        return False
     return models.isdisjoint(finding.agents) or is_in_changes(finding, item)
 
 
 def carry_findings(run: ReviewRun, previous: Iterable[Finding], *, models: Set[str]) -> ReviewRun:
-    """Return the run with earlier findings of models outside the changed lines in the results of their items."""
+    """Return the run with earlier findings of models outside the changed lines in the results of their items.
+
+    Those that are reported again, in the same or in other words, are not repeated.
+    """
     before: dict[str, list[Finding]] = {}
     for finding in previous:
         before.setdefault(finding.path, []).append(finding)
 
     def carry(result: ItemResult) -> ItemResult:
+        earlier = before.get(result.item.path, [])
+        identities = ([*map(FindingIdentity.of, findings)] for findings in (result.findings, earlier))
+        matched = set(match_identities(*identities).values())
         left = [
-            earlier
-            for earlier in before.get(result.item.path, ())
-            if not was_shown(earlier, result.item, models)
+            finding
+            for number, finding in enumerate(earlier)
+            if number not in matched and not was_shown(finding, result.item, models)
         ]
         return result.model_copy(update={"findings": tuple(dict.fromkeys([*result.findings, *left]))})
 

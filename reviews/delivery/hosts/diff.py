@@ -103,6 +103,8 @@ def find_anchor(finding: Finding, files: Mapping[str, FileDiff]) -> Anchor | Non
     """Return the lines to comment on; None: the diff does not have the first flagged line."""
     file = files.get(finding.path)
     lines = {} if file is None else file.side(finding.side)
+    if file is not None and finding.side is Side.LEFT:
+        finding = _renumber_removed(finding, file)
     first = lines.get(finding.start_line)
     if file is None or first is None or (finding.snippet_sha and not _is_same(first.text, finding.quote)):
         return None
@@ -112,6 +114,19 @@ def find_anchor(finding: Finding, files: Mapping[str, FileDiff]) -> Anchor | Non
     texts = [line.text for line in flagged if line is not None]
     is_exact = finding.side is Side.RIGHT and _is_unchanged(finding, texts)
     return Anchor(file, finding.start_line, finding.end_line, is_exact=is_exact, side=finding.side)
+
+
+def _renumber_removed(finding: Finding, file: FileDiff) -> Finding:
+    """Return a finding with the numbers of the pull request: the review may have compared with a later revision."""
+    removed = [
+        number
+        for number, line in file.old_lines.items()
+        if line.other_line is None and _is_same(line.text, finding.quote)
+    ]
+    if len(removed) != 1 or not finding.quote:
+        return finding
+    length = finding.end_line - finding.start_line
+    return finding.model_copy(update={"start_line": removed[0], "end_line": removed[0] + length})
 
 
 def _is_unchanged(finding: Finding, texts: list[str]) -> bool:

@@ -36,9 +36,8 @@ def learn_decisions(
         repository: The repository, as decisions name it.
         pull_request: Number of the pull request.
     """
-    reported = {
-        comment.comment_id: finding for finding, comment in match_comments(run, files, comments) if comment
-    }
+    pairs = match_comments(run, files, comments)
+    reported = {comment.comment_id: finding for finding, comment in pairs if comment is not None}
     for comment in comments:
         finding = reported.get(comment.comment_id)
         decision = _decision(comment, finding, repository=repository, pull_request=pull_request)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...comparing import is_in_changes
 from ...values.findings import Finding, FindingStatus, Side, snippet_sha
 from ...values.identity import FindingIdentity, match_identities
-from ...values.runs import Item, ItemKind, ItemState, ReviewRun
+from ...values.runs import Item, ItemState, ReviewRun
 from ..deliveries_file import CodeHostEntry
 from ..payload import by_weight
 from .comments import SuggestionTag, finding_body, gone_body, is_suppressed_body
@@ -111,9 +110,8 @@ def plan_comments(
             and finding.severity.at_least(entry.comments_from)
             and kept + len(create) < entry.max_comments
         ):
-            create.append(
-                NewComment(finding, anchor, finding_body(finding, anchor, series=series_of(run), tag=tag))
-            )
+            body = finding_body(finding, anchor, series=series_of(run), tag=tag)
+            create.append(NewComment(finding, anchor, body))
         else:
             elsewhere.append(finding)
     taken = {comment.comment_id for _, comment in pairs if comment is not None}
@@ -124,19 +122,16 @@ def plan_comments(
 def match_comments(
     run: ReviewRun, files: Mapping[str, FileDiff], existing: Sequence[ExistingComment]
 ) -> list[tuple[Finding, ExistingComment | None]]:
-    """Return the open and suppressed findings, each with its comment; then those on lines that did not change.
-
-    Findings on unchanged lines are in the results of their items only. Their comments stay as they are.
-    """
-    listed = [finding for finding in run.findings if finding.status is not FindingStatus.GONE]
-    by_need = sorted(_distinct(by_weight(listed)), key=lambda finding: not finding.is_open)
-    findings = [*by_need, *_findings_on_unchanged_lines(run)]
+    """Return the open findings, most severe first, then the suppressed ones, each with its comment."""
+    reported = [finding for finding in run.findings if finding.status is not FindingStatus.GONE]
+    findings = sorted(_distinct(by_weight(reported)), key=lambda finding: not finding.is_open)
     comments = sorted(existing, key=lambda comment: (comment.marker.is_gone, comment.line is None))
     matches = match_identities(
         list(map(FindingIdentity.of, findings)), [_current_identity(comment, files) for comment in comments]
     )
-    pairs = ((finding, matches.get(number)) for number, finding in enumerate(findings))
-    return [(finding, None if at is None else comments[at]) for finding, at in pairs]
+    return [
+        (finding, comments[matches[at]] if at in matches else None) for at, finding in enumerate(findings)
+    ]
 
 
 def _current_identity(comment: ExistingComment, files: Mapping[str, FileDiff]) -> FindingIdentity:
@@ -154,14 +149,6 @@ def _distinct(findings: Sequence[Finding]) -> list[Finding]:
     )[::-1]
 
 
-def _findings_on_unchanged_lines(run: ReviewRun) -> Iterator[Finding]:
-    """Yield findings that programs still report, or that no model has looked at again, on lines that did not change."""
-    for result in run.results:
-        for finding in result.findings:
-            if not is_in_changes(finding, result.item):
-                yield finding.model_copy(update={"status": FindingStatus.STILL})
-
-
 def _edits(
     run: ReviewRun,
     finding: Finding,
@@ -171,8 +158,6 @@ def _edits(
     tag: SuggestionTag,
 ) -> Iterator[CommentEdit]:
     """Yield the edit of a comment whose finding is still reported; a thread that people have resolved stays resolved."""
-    if finding not in run.findings and not comment.marker.is_gone:
-        return  # on an unchanged line
     # A suggestion would replace the lines below which the comment is shown.
     is_in_place = anchor is not None and (anchor.start, anchor.end) == (comment.line, comment.end_line)
     body = finding_body(finding, anchor if is_in_place else None, series=series_of(run), tag=tag)
@@ -194,7 +179,12 @@ def _edits_of_gone(
         for result in run.results
         if result.state in (ItemState.DONE, ItemState.UNCHANGED)
     }
-    gone = [FindingIdentity.of(finding) for finding in run.findings if finding.status is FindingStatus.GONE]
+    # Models look at changed lines only, which the host knows better than the numbers of an earlier review.
+    gone = [
+        FindingIdentity.of(finding)
+        for finding in run.findings
+        if finding.status is FindingStatus.GONE and finding.category is None
+    ]
     matches = match_identities([_current_identity(comment, files) for comment in unmatched], gone)
     for number, comment in enumerate(unmatched):
         is_gone = number in matches or _was_looked_at(comment, reviewed, files)
@@ -213,16 +203,20 @@ def _was_looked_at(
         return True
     if item is None:
         return False
-    if item.kind is not ItemKind.CHANGE or item.changed is None:
+    if not item.is_change or item.changed is None:
         return True
     line = comment.line or _line_with(identity, file)
     if line is None:
         return True
     if identity.side is Side.LEFT:
-        removed = file.old_lines.get(line)
-        last = removed.next_other if removed else 0
-        return any(first <= last and last - 1 <= end for first, end in item.changed)
+        return _shows_all_removed_lines(item, file)
     return any(first <= line <= end for first, end in item.changed)
+
+
+def _shows_all_removed_lines(item: Item, file: FileDiff) -> bool:
+    """Return whether the reviewers were shown all lines that the pull request removes from a file."""
+    shown = {number for first, last in item.removed for number in range(first, last + 1)}
+    return shown == {number for number, line in file.old_lines.items() if line.other_line is None}
 
 
 def _line_with(identity: FindingIdentity, file: FileDiff) -> int | None:
