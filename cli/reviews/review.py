@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..common.options import AsJson, Exclude, Include, Participant, Tag, Verbose
-from . import runs
+from . import comments, runs
 from .options import (
     Against,
     Branch,
@@ -67,6 +67,7 @@ def add_to(app: typer.Typer) -> None:
     group.command(DEFAULT_COMMAND)(files)
     group.command()(sessions)
     runs.add_to(group)
+    comments.add_to(group)
     app.add_typer(group, name="review")
 
 

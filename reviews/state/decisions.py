@@ -13,6 +13,7 @@ from ...models.errors import AmbiguousId, InvalidInput, invalid_input
 from ...models.text.ids import utcnow
 from ...state.redis.keys import DECISIONS
 from ..values.decisions import Decision
+from .store import Fields
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +39,13 @@ class DecisionStore:
 
     def add_decisions(self, decisions: Iterable[Decision]) -> None:
         """Store decisions; one about the same finding is replaced."""
-        fields = {decision.id: decision.model_dump_json(exclude_defaults=True) for decision in decisions}
+        fields: Fields = {
+            decision.id: decision.model_dump_json(exclude_defaults=True) for decision in decisions
+        }
         if not fields:
             return
-        self._client.hset(DECISIONS, mapping=dict(fields))
-        if int(cast("int", self._client.hlen(DECISIONS))) > MAX_DECISIONS:
+        self._client.hset(DECISIONS, mapping=fields)
+        if self._client.hlen(DECISIONS) > MAX_DECISIONS:
             oldest = self.all()[MAX_DECISIONS:]
             self._client.hdel(DECISIONS, *(decision.id for decision in oldest))
 

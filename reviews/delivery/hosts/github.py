@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 import logging
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -23,7 +23,7 @@ from ..deliveries_file import GithubEntry
 from ..payload import ReportPayload
 from .api import HostApi, checked_answers, is_rate_limit
 from .diff import Anchor, FileDiff
-from .markers import FindingMarker, SummaryMarker, find_marker
+from .markers import FindingMarker, SummaryMarker, find_marker, find_reply_marker
 from .plan import ExistingComment, NewComment, PersonAnswer
 from .publish import (
     CommitStatus,
@@ -48,7 +48,7 @@ _LIST = """query($owner: String!, $name: String!, $number: Int!, $after: String)
 _COMMENT = "id body viewerDidAuthor"
 _THREAD = (
     "id isResolved path line startLine diffSide resolvedBy { login } "
-    "comments(first: 50) { nodes { id body viewerDidAuthor authorAssociation createdAt author { login } } }"
+    "comments(first: 100) { nodes { id body viewerDidAuthor authorAssociation createdAt author { login } } }"
 )
 #: Relations to the repository of people whose answers count.
 _TRUSTED = ("OWNER", "MEMBER", "COLLABORATOR")
@@ -60,7 +60,7 @@ def deliver_to_github(
     entry: GithubEntry, payload: ReportPayload, *, token: str, decisions: Decisions | None = None
 ) -> None:
     """Write the run to its pull request, or to its commit if it reviews none. Raises DeliveryFailed."""
-    host = _Repository(entry, HostApi(entry, token))
+    host = Repository(entry, HostApi(entry, token))
     with checked_answers(entry.api_url):
         if (pull := payload.pull_request) is None:
             revision = required_revision(payload)
@@ -74,7 +74,7 @@ def deliver_to_github(
             host.upload_sarif(run, reviewed, ref=f"refs/pull/{pull.number}/head")
 
 
-class _Repository:
+class Repository:
     """A repository, with the number of the pull request that gets comments."""
 
     number = 0
@@ -134,10 +134,11 @@ class _Repository:
             is_resolved=node["isResolved"],
             resolved_by=self._resolver(node, bot=_login(first)),
             answers=[
-                PersonAnswer(_login(answer), answer["body"], answer["createdAt"])
+                PersonAnswer(answer["id"], _login(answer), answer["body"], answer["createdAt"])
                 for answer in others
                 if not answer["viewerDidAuthor"] and answer.get("authorAssociation") in _TRUSTED
             ],
+            replied=[find_reply_marker(answer["body"]) for answer in others if answer["viewerDidAuthor"]],
         )
 
     def _resolver(self, node: dict[str, Any], *, bot: str) -> str:
@@ -208,6 +209,16 @@ class _Repository:
         verb = "resolveReviewThread" if is_resolved else "unresolveReviewThread"
         if not self._mutate(verb, accept=_FORBIDDEN, threadId=comment.thread_id):
             log.debug("the token may not resolve threads; only the comment says that its finding is gone")
+
+    def is_trusted(self, author: Mapping[str, Any]) -> bool:
+        """Return whether the author of a comment may change the repository, as its event says."""
+        return author.get("association") in _TRUSTED and author.get("type") != "Bot"
+
+    def reply(self, comment: ExistingComment, body: str) -> None:
+        """Answer in the thread of a comment."""
+        self._mutate(
+            "addPullRequestReviewThreadReply", pullRequestReviewThreadId=comment.thread_id, body=body
+        )
 
     def is_merge_of(self, revision: str, head: str) -> bool:
         """Return whether a commit merges the head of the pull request into its base."""

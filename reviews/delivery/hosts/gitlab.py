@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -19,7 +19,7 @@ from ..deliveries_file import GitlabEntry
 from ..payload import ReportPayload
 from .api import HostApi, checked_answers
 from .diff import Anchor, FileDiff
-from .markers import FindingMarker, SummaryMarker, find_marker
+from .markers import FindingMarker, SummaryMarker, find_marker, find_reply_marker
 from .plan import ExistingComment, NewComment, PersonAnswer
 from .publish import (
     CommitStatus,
@@ -42,7 +42,7 @@ def deliver_to_gitlab(
     entry: GitlabEntry, payload: ReportPayload, *, token: str, decisions: Decisions | None = None
 ) -> None:
     """Write the run to its merge request, or the status of its commit if it reviews none. Raises DeliveryFailed."""
-    host = _Project(entry, HostApi(entry, token))
+    host = Project(entry, HostApi(entry, token))
     with checked_answers(entry.api_url):
         if (pull := payload.pull_request) is None:
             revision = required_revision(payload)
@@ -52,7 +52,7 @@ def deliver_to_gitlab(
         publish(host, relocate(payload.run), entry, decisions)
 
 
-class _Project:
+class Project:
     """A project, with the number of the merge request that gets comments."""
 
     number = 0
@@ -123,11 +123,16 @@ class _Project:
             is_resolved=bool(note.get("resolved")),
             resolved_by=resolver["username"] if is_decided else "",
             answers=[
-                PersonAnswer(answer["author"]["username"], answer["body"], answer["created_at"])
+                PersonAnswer(
+                    str(answer["id"]), answer["author"]["username"], answer["body"], answer["created_at"]
+                )
                 for answer in answers
                 if not answer.get("system")
                 and answer["author"]["id"] != user
                 and self._is_member(answer["author"]["id"])
+            ],
+            replied=[
+                find_reply_marker(answer["body"]) for answer in answers if answer["author"]["id"] == user
             ],
         )
 
@@ -192,6 +197,14 @@ class _Project:
         answer = self._api.call("PUT", path, {"resolved": is_resolved}, accept=(403,))
         if answer.status == 403:
             log.debug("the token may not resolve discussions; only the comment says that its finding is gone")
+
+    def is_trusted(self, author: Mapping[str, Any]) -> bool:
+        """Return whether the author of a comment may change the project."""
+        return self._is_member(int(author["id"]))
+
+    def reply(self, comment: ExistingComment, body: str) -> None:
+        """Answer in the discussion of a comment."""
+        self._api.call("POST", f"{self._merge_request}/discussions/{comment.thread_id}/notes", {"body": body})
 
     def is_merge_of(self, revision: str, head: str) -> bool:
         """Return whether a commit merges the head of the merge request into its target."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ....models.text.ids import utcnow
-from ...values.decisions import Decision, Verdict, find_decision, parse_answer
+from ...values.decisions import Decision, Verdict, parse_answer
 from ...values.findings import Finding
 from ...values.identity import FindingIdentity
 from ...values.runs import ReviewRun
@@ -41,13 +41,14 @@ def learn_decisions(
     for comment in comments:
         finding = reported.get(comment.comment_id)
         decision = _decision(comment, finding, repository=repository, pull_request=pull_request)
-        if decision is not None and _is_news(decision, decisions):
+        if decision is not None and _is_news(decision, comment, decisions):
             yield decision
 
 
 def _decision(
     comment: ExistingComment, finding: Finding | None, *, repository: str, pull_request: int
 ) -> Decision | None:
+    """Return what was decided in a thread: by the newest answer that decides, or by resolving it."""
     identity = comment.identity if finding is None else FindingIdentity.of(finding)
     message = "" if finding is None else finding.message
     common = {"repository": repository, "pull_request": pull_request}
@@ -56,23 +57,22 @@ def _decision(
             verdict, reason = parsed
             who = {"verdict": verdict, "reason": reason, "by": answer.by, "at": answer.at}
             return Decision.of(identity, message, **common, **who)
-    is_reported = finding is not None and finding.is_open and not comment.marker.is_gone
-    # A comment that says that its finding is suppressed was learned before, and was forgotten if it is open again.
-    if not (comment.resolved_by and is_reported) or is_suppressed_body(comment.body):
+    is_reported = finding is not None and not comment.marker.is_gone
+    if not (comment.resolved_by and is_reported):
         return None
     return Decision.of(
         identity, message, **common, verdict=Verdict.RESOLVED, by=comment.resolved_by, at=utcnow()
     )
 
 
-def _is_news(decision: Decision, decisions: Sequence[Decision]) -> bool:
-    """Return whether a decision is to be stored: neither is it, nor was it forgotten after the answer."""
-    if find_decision(decision.identity, decisions) is not None:
+def _is_news(decision: Decision, comment: ExistingComment, decisions: Sequence[Decision]) -> bool:
+    """Return whether a decision is to be stored: neither is it, nor was it forgotten since.
+
+    A thread that was resolved is open again after its decision was forgotten, and does not say "suppressed" any more.
+    """
+    about = [stored for stored in decisions if stored.is_about(decision.identity)]
+    if any(not stored.is_forgotten for stored in about):
         return False
-    return not any(
-        stored.is_forgotten
-        and stored.is_about(decision.identity)
-        and decision.verdict is not Verdict.RESOLVED
-        and decision.at <= stored.at
-        for stored in decisions
-    )
+    if decision.verdict is Verdict.RESOLVED:
+        return not (about and is_suppressed_body(comment.body))
+    return all(stored.at < decision.at for stored in about)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....models.text.ids import format_timestamp
 from ...values.findings import Category, Finding, Side
@@ -28,6 +28,9 @@ _SUMMARY = re.compile(
     r"<!-- symposia: summary (?P<series>\w{12}) (?P<started>[\w:.+-]{1,40}) (?P<run>[\w-]{36}) -->"
 )
 _NONE = "-"
+#: Beginning of the marker of an answer in a thread.
+REPLY = "<!-- symposia: reply "
+_REPLY = re.compile(re.escape(REPLY) + r"([\w=+/.-]{1,200}) -->")
 
 
 def series_of(run: ReviewRun) -> str:
@@ -47,8 +50,7 @@ class FindingMarker:
     @classmethod
     def of(cls, finding: Finding, *, series: str) -> FindingMarker:
         """Return the marker of an open finding."""
-        identity = FindingIdentity.of(finding)
-        return cls(series, _without_location(identity))
+        return cls(series, replace(FindingIdentity.of(finding), path="", line=None))
 
     def __str__(self) -> str:
         identity, state = self.identity, "gone" if self.is_gone else "open"
@@ -58,19 +60,6 @@ class FindingMarker:
         words = (identity.anchor, identity.before, identity.after, identity.rule, identity.category)
         place = " ".join(word or _NONE for word in words)
         return f"<!-- symposia: place {identity.side.value} {place} -->\n{marker}"
-
-
-def _without_location(identity: FindingIdentity) -> FindingIdentity:
-    return FindingIdentity(
-        path="",
-        fingerprint=identity.fingerprint,
-        side=identity.side,
-        anchor=identity.anchor,
-        before=identity.before,
-        after=identity.after,
-        rule=identity.rule,
-        category=identity.category,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +102,16 @@ def _identity(fingerprint: str, line: str) -> FindingIdentity:
     match = _PLACE.fullmatch(line)
     if match is None:
         return FindingIdentity(path="", fingerprint=fingerprint)
-    names = ("anchor", "before", "after", "category")
-    words = {name: "" if match[name] == _NONE else match[name] for name in names}
-    if words["category"] not in set(Category):
-        words["category"] = ""
+    words = {name: "" if value == _NONE else value for name, value in match.groupdict().items()}
     return FindingIdentity(
-        path="", fingerprint=fingerprint, side=Side(match["side"]), rule=match["rule"], **words
+        path="",
+        fingerprint=fingerprint,
+        side=Side(words["side"]),
+        anchor=words["anchor"],
+        before=words["before"],
+        after=words["after"],
+        rule=words["rule"],
+        category=words["category"] if words["category"] in set(Category) else "",
     )
 
 
@@ -128,3 +121,14 @@ def without_marker(body: str) -> str:
     while lines and (_FINDING.fullmatch(lines[-1].strip()) or _PLACE.fullmatch(lines[-1].strip())):
         lines.pop()
     return "\n".join(lines).rstrip()
+
+
+def reply_marker(comment_id: str) -> str:
+    """Return the marker of an answer to a comment."""
+    return f"{REPLY}{comment_id} -->"
+
+
+def find_reply_marker(body: str) -> str:
+    """Return the id of the comment that a body answers; empty: it is no answer."""
+    match = _REPLY.fullmatch(body.rstrip().rpartition("\n")[2].strip())
+    return match[1] if match else ""

@@ -7,7 +7,7 @@ repeated, or continued after its worker was killed, changes nothing twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...values.findings import Finding, FindingStatus, Side, snippet_sha
@@ -24,6 +24,7 @@ from .markers import FindingMarker, series_of
 class PersonAnswer:
     """Answer in a thread, of a person who may change the repository."""
 
+    id: str
     by: str
     text: str
     #: RFC 3339.
@@ -47,6 +48,8 @@ class ExistingComment:
     #: Who resolved the thread; empty: it is open, or the token's user or a person without permission has resolved it.
     resolved_by: str = ""
     answers: Sequence[PersonAnswer] = ()
+    #: Ids of the answers that were answered.
+    replied: Collection[str] = ()
 
     @property
     def identity(self) -> FindingIdentity:
