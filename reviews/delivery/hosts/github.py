@@ -22,6 +22,7 @@ from ...values.runs import ReviewRun
 from ..deliveries_file import GithubEntry
 from ..payload import ReportPayload
 from .api import HostApi, checked_answers, is_rate_limit
+from .check_run import write_check_run
 from .diff import Anchor, FileDiff
 from .markers import FindingMarker, SummaryMarker, find_marker, find_reply_marker
 from .plan import ExistingComment, NewComment, PersonAnswer
@@ -64,7 +65,7 @@ def deliver_to_github(
     with checked_answers(entry.api_url):
         if (pull := payload.pull_request) is None:
             revision = required_revision(payload)
-            host.set_status(revision, status_of(payload.run, entry))
+            host.set_status(revision, status_of(payload.run, entry), payload.run)
             if entry.sarif and entry.branch:
                 host.upload_sarif(payload.run, revision, ref=f"refs/heads/{entry.branch}")
             return
@@ -82,7 +83,7 @@ class Repository:
     _is_trusted_author = False
 
     def __init__(self, entry: GithubEntry, api: HostApi) -> None:
-        self._api = api
+        self._api, self._entry = api, entry
         self._owner, _, self._name = entry.repository.partition("/")
         self._path = f"/repos/{quote(self._owner)}/{quote(self._name)}"
         self._graphql_url = entry.api_url.rstrip("/").removesuffix("/v3")
@@ -225,8 +226,11 @@ class Repository:
         answer = self._api.call("GET", f"{self._path}/commits/{revision}", accept=(404, 422))
         return answer.status == 200 and any(parent["sha"] == head for parent in answer.data["parents"])
 
-    def set_status(self, revision: str, status: CommitStatus) -> None:
+    def set_status(self, revision: str, status: CommitStatus, run: ReviewRun) -> None:
         """Set the status of a commit; a repeated call sends nothing, because a commit may have 1,000 statuses."""
+        if self._entry.check_run:
+            write_check_run(self._api, self._path, revision, status, run)
+            return
         state = {True: "success", False: "failure", None: "error"}[status.has_passed]
         data = {"state": state, "context": status.name, "description": status.description}
         path = f"{self._path}/commits/{revision}/status?per_page=100"

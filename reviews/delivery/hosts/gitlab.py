@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode
 
 from ....models.errors import DeliveryFailed
 from ...values.findings import Side
+from ...values.runs import ReviewRun
 from ..deliveries_file import GitlabEntry
 from ..payload import ReportPayload
 from .api import HostApi, checked_answers
@@ -46,7 +47,7 @@ def deliver_to_gitlab(
     with checked_answers(entry.api_url):
         if (pull := payload.pull_request) is None:
             revision = required_revision(payload)
-            host.set_status(revision, status_of(payload.run, entry))
+            host.set_status(revision, status_of(payload.run, entry), payload.run)
             return
         host.number = pull.number
         publish(host, relocate(payload.run), entry, decisions)
@@ -211,7 +212,7 @@ class Project:
         answer = self._api.call("GET", f"{self._path}/repository/commits/{revision}", accept=(404,))
         return answer.status == 200 and head in answer.data["parent_ids"]
 
-    def set_status(self, revision: str, status: CommitStatus) -> None:
+    def set_status(self, revision: str, status: CommitStatus, run: ReviewRun) -> None:  # noqa: ARG002 - no findings are shown
         """Set the status of a commit; a repeated call sends nothing, because GitLab may refuse the same status."""
         state = "success" if status.has_passed else "failed"
         text = {"name": status.name, "description": status.description}

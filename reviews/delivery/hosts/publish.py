@@ -110,8 +110,8 @@ class CodeHost(Protocol):
     def is_merge_of(self, revision: str, head: str) -> bool:
         """Return whether a commit merges the head of the pull request into its base."""
 
-    def set_status(self, revision: str, status: CommitStatus) -> None:
-        """Set the status of a commit."""
+    def set_status(self, revision: str, status: CommitStatus, run: ReviewRun) -> None:
+        """Set the status of a commit; `run`: for hosts that show its findings beside the status."""
 
 
 def relocate(run: ReviewRun) -> ReviewRun:
@@ -164,7 +164,7 @@ def publish(
     if plan.create or not state.summaries:
         _delete_duplicates(host, run)
     revision = _reviewed_commit(host, run, state.head)
-    host.set_status(revision, status_of(run, entry))
+    host.set_status(revision, status_of(run, entry), run)
     return run, revision
 
 

@@ -59,6 +59,7 @@ class GitHub(JsonServer):
         #: Parents of each commit.
         self.commits: dict[str, list[str]] = {}
         self.statuses: list[tuple[str, dict[str, Any]]] = []
+        self.checks: list[dict[str, Any]] = []
         self.sarifs: list[dict[str, Any]] = []
         self.has_code_scanning = True
         self.may_resolve = True
@@ -79,6 +80,9 @@ class GitHub(JsonServer):
             ("GET", rf"{repo}/commits/(\w+)", self._commit),
             ("GET", rf"{repo}/commits/(\w+)/status", self._combined),
             ("POST", rf"{repo}/statuses/(\w+)", self._status),
+            ("GET", rf"{repo}/commits/(\w+)/check-runs", self._list_checks),
+            ("POST", rf"{repo}/check-runs", self._check),
+            ("PATCH", rf"{repo}/check-runs/(\d+)", self._add_annotations),
             ("POST", rf"{repo}/code-scanning/sarifs", self._sarif),
             ("POST", r"/graphql", self._graphql),
         ]
@@ -135,10 +139,24 @@ class GitHub(JsonServer):
         self.pulls[number].threads.append(thread)
         return thread
 
-    def answer(self, thread: dict[str, Any], author: str, body: str, *, association: str = "MEMBER") -> None:
-        """An answer in a thread, of anybody."""
+    def answer(
+        self, thread: dict[str, Any], author: str, body: str, *, association: str = "MEMBER"
+    ) -> dict[str, Any]:
+        """An answer in a thread, of anybody; returns its event."""
         comment = {"id": f"PRRC_{next(self._ids)}", "body": body, "author": author}
         thread["answers"].append({**comment, "association": association, "at": self.clock()})
+        return {
+            "action": "created",
+            "comment": {
+                "node_id": comment["id"],
+                "body": body,
+                "user": {"login": author, "type": "User"},
+                "author_association": association,
+                "diff_hunk": f"@@ -1 +1 @@\n+{thread['text']}",
+            },
+            "pull_request": {"number": next(iter(self.pulls))},
+            "repository": {"html_url": "https://git.example.com/example/shop"},
+        }
 
     def resolve(self, thread: dict[str, Any], login: str | None) -> None:
         """Somebody resolves a thread; None: reopens it."""
@@ -174,6 +192,30 @@ class GitHub(JsonServer):
         self.statuses.append((sha, body))
         self.changed()
         return 201, {"id": next(self._ids)}
+
+    def _list_checks(self, sha: str, *, query: dict[str, str], **_: Any) -> Answer:
+        runs = [it for it in self.checks if it["head_sha"] == sha and it["name"] == query["check_name"]]
+        shown = [
+            {**it, "output": {**it["output"], "annotations_count": len(it["output"]["annotations"])}}
+            for it in runs[::-1]
+        ]
+        return 200, {"total_count": len(runs), "check_runs": shown}
+
+    def _check(self, *, body: dict[str, Any], **_: Any) -> Answer:
+        if body["conclusion"] not in ("success", "failure", "neutral", "action_required"):
+            raise Refused(422, {"message": "Invalid request"})
+        _check_annotations(body["output"])
+        run = {"id": next(self._ids), **body, "output": {**body["output"]}}
+        self.checks.append(run)
+        self.changed()
+        return 201, run
+
+    def _add_annotations(self, number: str, *, body: dict[str, Any], **_: Any) -> Answer:
+        _check_annotations(body["output"])
+        (run,) = [it for it in self.checks if it["id"] == int(number)]
+        run["output"]["annotations"] = run["output"]["annotations"] + body["output"]["annotations"]
+        self.changed()
+        return 200, run
 
     def _sarif(self, *, body: dict[str, Any], **_: Any) -> Answer:
         if not self.has_code_scanning:
@@ -211,7 +253,7 @@ class GitHub(JsonServer):
         name = "reviewThreads" if is_threads else "comments"
         return {"data": {"repository": {"pullRequest": {name: page}}}}
 
-    def _mutate(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+    def _mutate(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:  # noqa: C901, PLR0911 - one branch each
         wanted = set(fields.values())
         for pull in self.pulls.values():
             for thread in pull.threads:
@@ -222,6 +264,9 @@ class GitHub(JsonServer):
                     if not self.may_resolve:
                         return _graphql_error("FORBIDDEN", "Resource not accessible by integration")
                     self.resolve(thread, ME if verb == "resolveReviewThread" else None)
+                    return self._done(verb)
+                if verb == "addPullRequestReviewThreadReply" and thread["id"] in wanted:
+                    self.answer(thread, ME, fields["body"])
                     return self._done(verb)
                 if verb == "updatePullRequestReviewComment" and thread["comment"]["id"] in wanted:
                     thread["comment"]["body"] = fields["body"]
@@ -238,6 +283,15 @@ class GitHub(JsonServer):
     def _done(self, verb: str) -> dict[str, Any]:
         self.changed()
         return {"data": {verb: {"clientMutationId": None}}}
+
+
+def _check_annotations(output: dict[str, Any]) -> None:
+    is_valid = output["title"] and output["summary"] and len(output["annotations"]) <= 50
+    for it in output["annotations"]:
+        is_valid &= it["annotation_level"] in ("notice", "warning", "failure") and bool(it["message"])
+        is_valid &= 1 <= it["start_line"] <= it["end_line"]
+    if not is_valid:
+        raise Refused(422, {"message": "Invalid request"})
 
 
 def _graphql_error(kind: str, message: str) -> dict[str, Any]:

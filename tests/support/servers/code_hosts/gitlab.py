@@ -82,6 +82,7 @@ class GitLab(JsonServer):
             ("PUT", rf"{merge_request}/discussions/(\w+)", self._resolve),
             ("PUT", rf"{merge_request}/discussions/(\w+)/notes/(\d+)", self._edit_discussion),
             ("DELETE", rf"{merge_request}/discussions/(\w+)/notes/(\d+)", self._delete_discussion),
+            ("POST", rf"{merge_request}/discussions/(\w+)/notes", self._reply),
             ("POST", rf"{merge_request}/notes", self._note),
             ("PUT", rf"{merge_request}/notes/(\d+)", self._edit),
             ("DELETE", rf"{merge_request}/notes/(\d+)", self._delete),
@@ -100,10 +101,24 @@ class GitLab(JsonServer):
             raise Refused(404, {"message": "404 Not found"})
         return 200, {"id": int(user), "access_level": self.members[int(user)]}
 
-    def answer(self, discussion: dict[str, Any], author: int, body: str) -> None:
-        """An answer in a discussion, of anybody."""
+    def answer(self, discussion: dict[str, Any], author: int, body: str) -> dict[str, Any]:
+        """An answer in a discussion, of anybody; returns its event."""
         note = {"id": next(self._ids), "body": body, "author": user(author), "system": False}
         discussion["notes"].append({**note, "created_at": format_timestamp(utcnow())})
+        attributes = {"noteable_type": "MergeRequest", "type": "DiffNote", "action": "create"}
+        return {
+            "object_kind": "note",
+            "user": user(author),
+            "project": {"web_url": "https://git.example.com/example/shop"},
+            "object_attributes": {"id": note["id"], "note": body, **attributes},
+            "merge_request": {"iid": next(iter(self.merge_requests))},
+        }
+
+    def _reply(self, number: str, discussion_id: str, *, body: dict[str, Any], **_: Any) -> Answer:
+        _check_body(body["body"])
+        self.answer(self._find_discussion(number, discussion_id), ME, body["body"])
+        self.changed()
+        return 201, {}
 
     def resolve(self, discussion: dict[str, Any], author: int | None) -> None:
         """Somebody resolves a discussion; None: reopens it."""
