@@ -72,6 +72,7 @@ class ReviewCommentMethods(SessionMethods):
             DeliveryFailed: The host refuses, or does not answer.
             InvalidInput: The event or the delivery is not valid.
             RedisUnavailable: Redis does not answer.
+            SessionFailed: The model failed.
             TimeoutError: The model did not answer in time.
         """
         from ..reviews.delivery.hosts.replies import ReplyAction, ReplyResult, parse_event
@@ -95,4 +96,4 @@ class ReviewCommentMethods(SessionMethods):
             "mode": "round_robin",
         }
         job = self.submit(collab, agents={"reviewer": model}, stop={"max_rounds": 1}, messages=[text])
-        return job.result(timeout_s).text
+        return job.result(timeout_s).raise_for_failure().text
