@@ -51,15 +51,17 @@ def carry_findings(run: ReviewRun, previous: Iterable[Finding], *, models: Set[s
         before.setdefault(finding.path, []).append(finding)
 
     def carry(result: ItemResult) -> ItemResult:
-        earlier = before.get(result.item.path, [])
-        identities = ([*map(FindingIdentity.of, findings)] for findings in (result.findings, earlier))
-        matched = set(match_identities(*identities).values())
         left = [
             finding
-            for number, finding in enumerate(earlier)
-            if number not in matched and not was_shown(finding, result.item, models)
+            for finding in before.get(result.item.path, ())
+            if not was_shown(finding, result.item, models)
         ]
-        return result.model_copy(update={"findings": tuple(dict.fromkeys([*result.findings, *left]))})
+        if not left:
+            return result
+        identities = ([*map(FindingIdentity.of, findings)] for findings in (result.findings, left))
+        matched = set(match_identities(*identities).values())
+        carried = (finding for number, finding in enumerate(left) if number not in matched)
+        return result.model_copy(update={"findings": tuple(dict.fromkeys([*result.findings, *carried]))})
 
     return run.model_copy(update={"results": tuple(map(carry, run.results))})
 

@@ -78,7 +78,7 @@ class Decision(Frozen):
     before: Text = ""
     after: Text = ""
     rule: Annotated[Text, Field(max_length=MAX_RULE)] = ""
-    category: Annotated[Category | None, Field()] = None
+    category: Category | None = None
     message: Annotated[Text, Field(max_length=_MAX_MESSAGE)] = ""
     #: True: it was forgotten by a command, and counts no longer; earlier answers are not learned again.
     is_forgotten: bool = False

@@ -48,7 +48,7 @@ _LIST = """query($owner: String!, $name: String!, $number: Int!, $after: String)
     pageInfo { hasNextPage endCursor } nodes { %s } } } } }"""
 _COMMENT = "id body viewerDidAuthor"
 _THREAD = (
-    "id isResolved path line startLine diffSide resolvedBy { login } "
+    "id isResolved path line startLine resolvedBy { login } "
     "comments(first: 100) { nodes { id body viewerDidAuthor authorAssociation createdAt author { login } } }"
 )
 #: Relations to the repository of people whose answers count.
