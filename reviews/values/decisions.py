@@ -30,7 +30,7 @@ _MAX_NAME = 200
 _ANSWER = re.compile(
     r"(?:/(?P<ignored>ignore)\b"
     r"|(?:(?:this|that|it|we|i|they)(?:'s| is| are)?\s+|(?:is|are)\s+)?(?:\W*)"
-    r"(?:(?P<wont_fix>won'?t[ -]?fix|will not fix|as intended|works as intended|by design|intentional)"
+    r"(?:(?P<wont_fix>won'?t[ -]?fix|will not fix|as intended|works as intended|by design)"
     r"|(?P<not_a_bug>not a (?:bug|defect|problem)|false positive))\b)",
     re.IGNORECASE,
 )

@@ -182,6 +182,7 @@ def test_malformed_event_is_an_error(data: Any) -> None:
         ("I do not think that it is not a bug", None),
         ("/ignore", Verdict.IGNORED),
         ("/ignored", None),
+        ("Intentional or not, it is wrong", None),
         ("Fixed", None),
     ],
 )
