@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
+from ....models.severity import Severity
 from ...reports.markdown import code_span, escape_text
 from ...values.findings import Finding
 from .diff import Anchor
@@ -96,6 +97,15 @@ def finding_body(finding: Finding, anchor: Anchor | None, *, series: str, tag: S
     if finding.agents:
         parts.append(f"Reported by {', '.join(map(plain_text, finding.agents))}.")
     return "\n\n".join([*parts, str(FindingMarker.of(finding, series=series))])
+
+
+_SEVERITY = re.compile(rf"\*\*({'|'.join(Severity)})\*\* ")
+
+
+def severity_of_body(body: str) -> Severity | None:
+    """Return the severity of the finding of a comment that is open; None: the comment says that it is gone or suppressed."""
+    match = _SEVERITY.match(body)
+    return Severity(match[1]) if match else None
 
 
 def is_suppressed_body(body: str) -> bool:

@@ -86,6 +86,8 @@ class CommentPlan:
     elsewhere: Sequence[Finding]
     #: Number of open findings that have a comment already.
     kept: int
+    #: Open comments whose place this run has not looked at.
+    not_reviewed: Sequence[ExistingComment] = ()
 
 
 def plan_comments(
@@ -118,8 +120,13 @@ def plan_comments(
         else:
             elsewhere.append(finding)
     taken = {comment.comment_id for _, comment in pairs if comment is not None}
-    edit += _edits_of_gone(run, files, [comment for comment in existing if comment.comment_id not in taken])
-    return CommentPlan(create, edit, elsewhere, kept)
+    unmatched = [comment for comment in existing if comment.comment_id not in taken]
+    gone = list(_edits_of_gone(run, files, unmatched))
+    closed = {gone_edit.comment.comment_id for gone_edit in gone}
+    not_reviewed = [
+        comment for comment in unmatched if not (comment.is_resolved or comment.comment_id in closed)
+    ]
+    return CommentPlan(create, [*edit, *gone], elsewhere, kept, not_reviewed)
 
 
 def match_comments(

@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ....models.errors import DeliveryFailed
+from ....models.severity import Severity
+from ....models.text.words import count_of
 from ...values.decisions import Decision, repository_of, with_decisions
 from ...values.findings import Finding
 from ...values.runs import ItemResult, ReviewRun, RunState, headline
 from ..deliveries_file import CodeHostEntry
 from ..payload import ReportPayload
+from .comments import severity_of_body
 from .diff import Anchor, FileDiff
 from .learning import learn_decisions
 from .markers import SummaryMarker, series_of
@@ -164,7 +167,8 @@ def publish(
     if plan.create or not state.summaries:
         _delete_duplicates(host, run)
     revision = _reviewed_commit(host, run, state.head)
-    host.set_status(revision, status_of(run, entry), run)
+    earlier = [severity_of_body(comment.body) for comment in plan.not_reviewed]
+    host.set_status(revision, status_of(run, entry, earlier=list(filter(None, earlier))), run)
     return run, revision
 
 
@@ -245,14 +249,21 @@ def _reviewed_commit(host: CodeHost, run: ReviewRun, head: str) -> str:
     return run.revision
 
 
-def status_of(run: ReviewRun, entry: CodeHostEntry) -> CommitStatus:
-    """Return the commit status of a run: a commit has one for each panel and root."""
+def status_of(run: ReviewRun, entry: CodeHostEntry, *, earlier: Sequence[Severity] = ()) -> CommitStatus:
+    """Return the commit status of a run: a commit has one for each panel and root.
+
+    `earlier`: severities of open comments on places that the run has not looked at; they count, too.
+    """
     folder = f" ({run.repository_folder})" if run.repository_folder else ""
-    has_passed = entry.fail_on == "never" or not run.has_finding_at_least(entry.fail_on)
+    has_passed = entry.fail_on == "never" or not (
+        run.has_finding_at_least(entry.fail_on)
+        or any(severity.at_least(entry.fail_on) for severity in earlier)
+    )
+    text = f"{headline(run)}; {count_of(len(earlier), 'earlier finding')} open" if earlier else headline(run)
     return CommitStatus(
         f"symposia/{run.panel}/{run.root_name}{folder}"[:_MAX_NAME],
         has_passed if run.state is RunState.COMPLETED else None,
-        headline(run)[:_MAX_DESCRIPTION],
+        text[:_MAX_DESCRIPTION],
     )
 
 
