@@ -13,8 +13,8 @@ from ..models.errors import InvalidInput
 from ..state.usage_limits import TenantAccounts, TenantUsage
 from .base import current_client
 from .building.connection import redis_url_in_use
+from .review_comments import ReviewCommentMethods
 from .reviews import ReviewMethods
-from .sessions import SessionMethods
 
 if TYPE_CHECKING:
     from ..archive.archive import Archive
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .building.installation import Installation
 
 
-class Client(SessionMethods, ReviewMethods):
+class Client(ReviewCommentMethods, ReviewMethods):
     """One Symposia installation: a Redis, a broker, an archive, and the sessions there.
 
     A client connects when it is first used. `close`, or the end of a `with` block, closes the connections that it

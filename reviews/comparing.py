@@ -2,7 +2,7 @@
 
 Findings of two runs are matched by their fingerprints. Several findings may have the same fingerprint, so
 they are counted: of three findings where there were two, two are old and one is new. Models say the same in
-other words each time, so their findings are also matched by rule and line.
+other words each time, so their findings are also matched by place and kind (`values.identity`).
 
 In a change a model may quote only changed lines, so it does not look at its earlier findings on other lines:
 they are not gone. They stay in the archived result of the item, so that the next run still knows them.
@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
-from .findings import MIN_SIMILARITY, has_same_cause, merge_findings, place_key, similarity, take_known
+from .findings import MIN_SIMILARITY, merge_findings, place_key, similarity, take_known
+from .values.answers import UNNAMED_RULE
 from .values.findings import Finding, FindingStatus, Side
+from .values.identity import FindingIdentity, match_identities
 from .values.runs import Item, ItemKind, ItemResult, ItemState, ReviewRun
 
 
@@ -31,24 +33,35 @@ def is_in_changes(finding: Finding, item: Item | None) -> bool:
 def was_shown(finding: Finding, item: Item | None, models: Set[str]) -> bool:
     """Return whether the reviewers of an earlier finding have looked at its lines again.
 
-    `models`: participants who are models. Programs read the whole item.
+    `models`: participants who are models. Programs read the whole item. A change shows removed lines with their
+    numbers in the compared revision, which may be another one than before: they do not count as looked at.
     """
+    if finding.side is Side.LEFT and item is not None and item.is_change:
+        return False
     return models.isdisjoint(finding.agents) or is_in_changes(finding, item)
 
 
 def carry_findings(run: ReviewRun, previous: Iterable[Finding], *, models: Set[str]) -> ReviewRun:
-    """Return the run with earlier findings of models outside the changed lines in the results of their items."""
+    """Return the run with earlier findings of models outside the changed lines in the results of their items.
+
+    Those that are reported again, in the same or in other words, are not repeated.
+    """
     before: dict[str, list[Finding]] = {}
     for finding in previous:
         before.setdefault(finding.path, []).append(finding)
 
     def carry(result: ItemResult) -> ItemResult:
         left = [
-            earlier
-            for earlier in before.get(result.item.path, ())
-            if not was_shown(earlier, result.item, models)
+            finding
+            for finding in before.get(result.item.path, ())
+            if not was_shown(finding, result.item, models)
         ]
-        return result.model_copy(update={"findings": tuple(dict.fromkeys([*result.findings, *left]))})
+        if not left:
+            return result
+        identities = ([*map(FindingIdentity.of, findings)] for findings in (result.findings, left))
+        matched = set(match_identities(*identities).values())
+        carried = (finding for number, finding in enumerate(left) if number not in matched)
+        return result.model_copy(update={"findings": tuple(dict.fromkeys([*result.findings, *carried]))})
 
     return run.model_copy(update={"results": tuple(map(carry, run.results))})
 
@@ -161,15 +174,24 @@ class _Unmatched:
 
     def take_rephrased(self, finding: Finding, models: Set[str]) -> bool:
         """Remove the first finding of a model that says the same; return whether there is one."""
-        for number, earlier in enumerate(self.left):
-            if not models.isdisjoint(earlier.agents) and is_rephrased(finding, earlier):
-                del self.left[number]
-                return True
-        return False
+        same_text_first = sorted(self.left, key=lambda earlier: earlier.snippet_sha != finding.snippet_sha)
+        of_models = (earlier for earlier in same_text_first if not models.isdisjoint(earlier.agents))
+        earlier = next((earlier for earlier in of_models if is_rephrased(finding, earlier)), None)
+        if earlier is None:
+            return False
+        self.left.remove(earlier)
+        return True
 
 
 def is_rephrased(one: Finding, other: Finding) -> bool:
-    """Return whether findings on lines with the same text have the same rule or cause, or a similar message."""
-    if one.path != other.path or not one.snippet_sha or one.snippet_sha != other.snippet_sha:
+    """Return whether two findings have the same place and kind, or the same line and a similar message.
+
+    The place is a line with the same text, or, for the same kind, an edited line beside the same text.
+    """
+    if (one.path, one.side) != (other.path, other.side):
         return False
-    return has_same_cause(one, other) or similarity(one, other) >= MIN_SIMILARITY
+    mine, theirs = FindingIdentity.of(one), FindingIdentity.of(other)
+    is_named_alike = mine.is_same_kind(theirs) and mine.rule != UNNAMED_RULE
+    if mine.is_on_same_text(theirs):
+        return is_named_alike or similarity(one, other) >= MIN_SIMILARITY
+    return is_named_alike and mine.is_beside_same_text(theirs)

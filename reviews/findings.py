@@ -3,8 +3,8 @@
 Two findings of one run are the same if they are about overlapping lines of the same path, come from different
 reviewers, and have the same rule or nearly the same message. Rules of one group (`values.rules`) have the same
 cause: their findings are merged on adjacent lines too, as parts of one statement, and even if one reviewer
-reports several of them. Other findings of one reviewer are never merged, because a reviewer distinguishes its
-own findings.
+reports several of them. A program's rule and a model's category that name the same kind of defect are merged on the
+same lines. Other findings of one reviewer are never merged, because a reviewer distinguishes its own findings.
 
 A baseline is a file of accepted findings, which are reported as suppressed. They are matched by their
 fingerprints, which several findings may share, so they are counted.
@@ -24,8 +24,8 @@ from pydantic import Field, ValidationError
 from ..models.errors import InvalidInput, invalid_input
 from ..models.turns.frozen import Frozen
 from .values.answers import UNNAMED_RULE
-from .values.findings import Finding, FindingStatus, normalise_message
-from .values.rules import is_same_cause, normalise_rule
+from .values.findings import Finding, FindingStatus, Side, normalise_message
+from .values.rules import category_of_rule, is_same_cause, normalise_rule
 from .values.runs import ReviewRun
 
 #: Minimum similarity of messages with the same meaning: twice the common words, divided by the words of both.
@@ -41,10 +41,10 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     The most certain finding determines the message, the rule and the lines (on a tie the more severe, then
     the first by place). The severity is the highest of all; the rules of the others are kept as aliases.
     """
-    by_path: dict[str, list[Finding]] = defaultdict(list)
+    by_text: dict[tuple[str, Side], list[Finding]] = defaultdict(list)
     for finding in findings:
-        by_path[finding.path].append(finding)
-    return tuple(finding for path in sorted(by_path) for finding in _merge_path(by_path[path]))
+        by_text[finding.path, finding.side].append(finding)
+    return tuple(finding for text in sorted(by_text) for finding in _merge_path(by_text[text]))
 
 
 def place_key(finding: Finding) -> tuple[str, int, int, str, str]:
@@ -111,6 +111,7 @@ class _Group:
         rules = {rule for finding in self._findings for rule in (finding.rule, *finding.aliases)} - {
             best.rule
         }
+        categories = (finding.category for finding in self._findings)
         suggestions = (finding.suggestion for finding in self._findings if finding.suggestion)
         return best.model_copy(
             update={
@@ -120,6 +121,7 @@ class _Group:
                     (finding.severity for finding in self._findings), key=lambda severity: severity.rank
                 ),
                 "suggestion": best.suggestion or next(suggestions, ""),
+                "category": best.category or next(filter(None, categories), None),
                 "suppression": next(
                     (finding.suppression for finding in self._findings if finding.suppression), None
                 ),
@@ -140,7 +142,7 @@ def _likeness(one: Finding, other: Finding) -> float:
         return 0.5 if not same_rule and is_same_cause(one.rule, other.rule) and one.start_line else 0.0
     if same_rule:
         return 1 + shared
-    if has_same_cause(one, other):
+    if _has_same_cause(one, other) or _has_same_category(one, other):
         return 0.75 + shared / 4
     return shared if shared >= MIN_SIMILARITY else 0.0
 
@@ -151,11 +153,17 @@ def similarity(one: Finding, other: Finding) -> float:
     return 2 * len(mine & theirs) / max(len(mine) + len(theirs), 1)
 
 
-def has_same_cause(one: Finding, other: Finding) -> bool:
+def _has_same_cause(one: Finding, other: Finding) -> bool:
     """Return whether two findings have the same rule, or rules with the same cause; an unnamed rule has none."""
     if UNNAMED_RULE in (one.rule, other.rule):
         return False
     return _has_same_rule(one, other) or is_same_cause(one.rule, other.rule)
+
+
+def _has_same_category(one: Finding, other: Finding) -> bool:
+    """Return whether a model's category is that of the other finding; two rules of programs are distinguished."""
+    mine, theirs = (finding.category or category_of_rule(finding.rule) for finding in (one, other))
+    return bool(one.category or other.category) and mine == theirs
 
 
 def _has_same_rule(one: Finding, other: Finding) -> bool:

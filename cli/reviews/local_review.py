@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -27,9 +27,11 @@ from ...models.text.paths import make_private_folder
 from ...models.text.redact import json_text
 from ...reviews.batches.request import ReviewEstimate, ReviewRequest, estimate_review
 from ...reviews.batches.start import start_batch
+from ...reviews.delivery.hosts.replies import ReplyResult
 from ...reviews.job import ReviewJob
 from ...reviews.state.queues import DeliveryQueue
 from ...reviews.state.records import BatchView, Progress
+from ...reviews.values.decisions import repository_of, with_decisions
 from ...reviews.values.panels import BatchLimits, Panel
 from ...reviews.values.runs import ReviewRun, RunState
 from ...state.redis.connect import connect
@@ -153,7 +155,7 @@ def run_local_review(asked: LocalReviewRequest, watcher: ReviewProgress) -> Loca
     make_private_folder(folder)
     with start_local_runtime(
         settings,
-        local_model=_needs_local_model(order.panel, registry),
+        local_model=_is_local_model(set(order.panel.agents), registry),
         say=watcher.show_line,
         heard=watcher.show_output,
         # Not the reviewed folder: the worker must not import code from it.
@@ -164,11 +166,39 @@ def run_local_review(asked: LocalReviewRequest, watcher: ReviewProgress) -> Loca
         reviews = installation_of(local_runtime.client).reviews
         job = ReviewJob(start_batch(reviews, order, on_read=watcher.show_read_count), reviews)
         run = _wait_for_end(job, local_runtime, watcher)
+        undelivered = _wait_for_deliveries(run, local_runtime) if order.then.get("deliver") else ()
+        # Deliveries learn what people have decided in the comments of a pull request.
         return LocalReview(
-            run,
+            with_decisions(run, reviews.decisions.of_repository(repository_of(run))),
             _transcripts(run, local_runtime) if order.panel.protocol is not None else None,
-            _wait_for_deliveries(run, local_runtime) if order.then.get("deliver") else (),
+            undelivered,
         )
+
+
+def reply_locally(
+    event: Mapping[str, Any], watcher: ReviewProgress, *, deliver: str, model: str | None
+) -> ReplyResult:
+    """Do what a comment on a pull request asks for, with local services as `run_local_review` uses them.
+
+    Raises:
+        DeliveryFailed: The code host refuses, or does not answer.
+        InvalidInput: A part of the request does not exist.
+        StateError, LocalModelError: A service cannot be started or does not answer.
+    """
+    settings = _with_absolute_paths(load_settings())
+    registry = _registry(settings)
+    if model is not None and model not in (names := _known_agents(registry, settings)):
+        raise UnknownAgent(model, known=names, field="model")
+    folder = settings.data_dir
+    make_private_folder(folder)
+    with start_local_runtime(
+        settings,
+        local_model=model is not None and _is_local_model({model}, registry),
+        say=watcher.show_line,
+        heard=watcher.show_output,
+        folder=folder,
+    ) as local_runtime:
+        return local_runtime.client.reply_to_review_comment(event, deliver=deliver, model=model)
 
 
 def estimate_local_review(asked: LocalReviewRequest) -> ReviewEstimate:
@@ -279,8 +309,7 @@ def _known_agents(registry: Registry, settings: Settings) -> frozenset[str]:
     return registered_names(registry, settings, finds_working_folder=False)
 
 
-def _needs_local_model(panel: Panel, registry: Registry) -> bool:
-    named = set(panel.agents)
+def _is_local_model(named: Set[str], registry: Registry) -> bool:
     return any(
         agent.name in named and agent.kind == "llm" and agent.what == LOCAL_MODEL
         for agent in registry.describe()

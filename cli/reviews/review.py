@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
-from . import runs
+from . import comments, runs
 from .options import OF_ANY_REVIEW, OF_COMMANDS, OF_FILES, OF_SESSIONS, Panel, chosen_config, with_options
 
 #: Name of the default command.
@@ -47,6 +47,7 @@ def add_to(app: typer.Typer) -> None:
     group.command(DEFAULT_COMMAND)(files)
     group.command()(sessions)
     runs.add_to(group)
+    comments.add_to(group)
     app.add_typer(group, name="review")
 
 

@@ -24,6 +24,7 @@ from ...reviews.celery_tasks import install_deliverer
 from ...reviews.delivery.deliverer import Deliverer
 from ...reviews.delivery.destinations import DEFAULT_FILE, Destinations
 from ...reviews.job import ReviewJob
+from ...reviews.state.decisions import DecisionStore
 from ...reviews.state.queues import DeliveryQueue
 from ...reviews.values.runs import ReviewRun
 from ...state.redis.connect import connect
@@ -74,9 +75,11 @@ def build_deliverer(app: Celery, settings: Settings, *, redis_url: str) -> Deliv
     def transcript(session_id: str) -> str:
         return Sessions(settings, lambda: app).get(session_id).transcript()
 
+    client = connect(redis_url)
     return Deliverer(
         lambda: source().current(),
-        DeliveryQueue(connect(redis_url)),
+        DeliveryQueue(client),
+        DecisionStore(client),
         read_run=read_run,
         transcript=transcript,
     )

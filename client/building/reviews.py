@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...config.settings import Settings
 from ...reviews.batches.context import ReviewContext, ReviewQueue
+from ...reviews.state.decisions import DecisionStore
 from ...reviews.state.queues import ReviewIndex
 from ...reviews.state.readable_files import ReadableFiles
 from ...reviews.state.store import ReviewStore
@@ -52,6 +53,7 @@ def build_review_context(
         store=ReviewStore(client, retention_s=settings.retention_s),
         files=ReadableFiles(client),
         index=ReviewIndex(client),
+        decisions=DecisionStore(client),
         sessions=sessions,
         session_index=index,
         streams=StreamReader(client),

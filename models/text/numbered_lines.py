@@ -32,6 +32,11 @@ _ADDED = re.compile(r" *(\d{1,9}) \+ (.*)", re.DOTALL)
 _UNCHANGED = re.compile(r" *(\d{1,9}) +(\d{1,9})   (.*)", re.DOTALL)
 
 
+_REMOVED = re.compile(r" *(\d{1,9}) +- (.*)", re.DOTALL)
+_ADDED = re.compile(r" *(\d{1,9}) \+ (.*)", re.DOTALL)
+_UNCHANGED = re.compile(r" *(\d{1,9}) +(\d{1,9})   (.*)", re.DOTALL)
+
+
 class ShownLine(NamedTuple):
     """A line as a reviewer sees it."""
 

@@ -20,6 +20,7 @@ from ..comparing import compare_run
 from ..state.records import BatchHead, BatchView, ItemRecord
 from ..state.store import ReviewStore
 from ..values.coverage import count_coverage
+from ..values.decisions import repository_of, with_decisions
 from ..values.findings import Finding
 from ..values.runs import ItemResult, ItemState, ReviewRun, RunState, SkippedItem
 from .context import ReviewContext
@@ -99,6 +100,7 @@ def finish_batch(context: ReviewContext, batch_id: str) -> bool:
     run = compare_run(
         run, previous=_previous(context, head, view), is_whole=head.is_whole, models=head.readers.keys()
     )
+    run = with_decisions(run, context.decisions.of_repository(repository_of(run)))
     if context.archive is not None:
         try:
             context.archive.prepare()
@@ -130,7 +132,8 @@ def read_run(context: ReviewContext, batch_id: str) -> ReviewRun:
         if reader is not None and review_reader(context.archive).ids(batch_id, limit=1):
             return review_reader(context.archive).run(batch_id)
     head = context.store.head(batch_id)
-    return compare_run(run_of(context.store, head, view), is_whole=head.is_whole)
+    run = compare_run(run_of(context.store, head, view), is_whole=head.is_whole)
+    return with_decisions(run, context.decisions.of_repository(repository_of(run)))
 
 
 def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str = "") -> ReviewRun:

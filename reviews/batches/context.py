@@ -19,6 +19,7 @@ from ...state.sessions.index import SessionIndex
 from ...state.sessions.store import SessionStore
 from ...tasks.runtime.graph import broker_error
 from ...tasks.sessions.opening import SessionOpener
+from ..state.decisions import DecisionStore
 from ..state.queues import ReviewIndex
 from ..state.readable_files import ReadableFiles
 from ..state.records import BatchHead
@@ -106,6 +107,8 @@ class ReviewContext:
     #: Files that models may read.
     files: ReadableFiles
     index: ReviewIndex
+    #: Decisions of people about findings.
+    decisions: DecisionStore
     sessions: SessionStore
     session_index: SessionIndex
     streams: StreamReader

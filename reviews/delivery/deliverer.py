@@ -11,12 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import ValidationError
 
-from ...models.errors import DeliveryFailed, InvalidInput, ReviewNotFound, SymposiaError, invalid_input
+from ...models.errors import (
+    DeliveryFailed,
+    InvalidInput,
+    RedisUnavailable,
+    ReviewNotFound,
+    SymposiaError,
+    invalid_input,
+)
 from ..reports.formats import ReportFile, format_of, report_files
 from ..state.queues import DeliveryQueue
 from ..state.records import BatchHead
 from ..values.runs import DeliveryJob, DeliveryRequest, ReviewRun, RunState
 from .destinations import Destinations
+from .hosts.publish import Decisions
 from .payload import ReportPayload, has_changes
 
 log = logging.getLogger(__name__)
@@ -36,6 +44,7 @@ class Deliverer:
         deliveries: Function that returns the destinations, called on first use: without deliveries no file is
             needed.
         index: The delivery queue.
+        decisions: Decisions of people about findings.
         read_run: Function that returns the run of an id. Raises ReviewNotFound.
         transcript: Function that returns the dialogue document of a session id.
     """
@@ -44,11 +53,13 @@ class Deliverer:
         self,
         deliveries: Callable[[], Destinations],
         index: DeliveryQueue,
+        decisions: Decisions,
         *,
         read_run: Callable[[str], ReviewRun],
         transcript: Callable[[str], str] | None = None,
     ) -> None:
         self.index = index
+        self._decisions = decisions
         self._deliveries = deliveries
         self._read_run = read_run
         self._transcript = transcript
@@ -117,8 +128,8 @@ class Deliverer:
         reports = self._render(job, run)
         payload = ReportPayload(run, reports, job.pull_request, job.retry)
         try:
-            deliveries.deliver(job.to, payload)
-        except (DeliveryFailed, InvalidInput):
+            deliveries.deliver(job.to, payload, decisions=self._decisions)
+        except (DeliveryFailed, InvalidInput, RedisUnavailable):
             raise
         except Exception as error:  # a failed attempt like others: otherwise it would be repeated forever
             log.exception("unexpected error in the delivery of review %s to %s", run.id, job.to)

@@ -155,6 +155,8 @@ class GithubEntry(CodeHostEntry):
     #: With GitHub Enterprise Server: https://HOST/api/v3.
     api_url: HttpUrl = "https://api.github.com"
     repository: Annotated[str, StringConstraints(max_length=200, pattern=r"^[\w.-]+/[\w.-]+$")]
+    #: True: write a check run with annotations instead of the commit status, which only GitHub Apps (as in Actions) may.
+    check_run: bool = False
     #: True: upload the findings to code scanning, too.
     sarif: bool = False
     #: Branch whose code scanning gets the findings of runs that review no pull request.

@@ -22,8 +22,11 @@ from .deliveries_file import (
     SlackEntry,
     WebhookEntry,
 )
-from .hosts.github import deliver_to_github
-from .hosts.gitlab import deliver_to_gitlab
+from .hosts.api import HostApi, checked_answers
+from .hosts.github import Repository, deliver_to_github
+from .hosts.gitlab import Project, deliver_to_gitlab
+from .hosts.publish import Decisions
+from .hosts.replies import CommentEvent, ReplyResult, reply_to_comment
 from .payload import ReportPayload
 from .senders import send_to_chat
 
@@ -78,8 +81,11 @@ class Destinations:
         for name in names:
             self.entry(name)
 
-    def deliver(self, name: str, payload: ReportPayload) -> None:
+    def deliver(self, name: str, payload: ReportPayload, *, decisions: Decisions | None = None) -> None:
         """Attempt one delivery. A repeated call is safe, because receivers can detect duplicates.
+
+        `decisions`: those of people about findings; new ones from the comments of a pull request are added.
+        None: these are not stored.
 
         Raises:
             InvalidInput: The name is unknown.
@@ -96,11 +102,41 @@ class Destinations:
                 password = entry.password_env and self._secret(entry.password_env)
                 senders.send_mail(entry, payload, message_id=payload.message_id(name), password=password)
             case GithubEntry() as entry:
-                deliver_to_github(entry, payload, token=self._secret(entry.token_env).strip())
+                deliver_to_github(
+                    entry, payload, token=self._secret(entry.token_env).strip(), decisions=decisions
+                )
             case GitlabEntry() as entry:
-                deliver_to_gitlab(entry, payload, token=self._secret(entry.token_env).strip())
+                deliver_to_gitlab(
+                    entry, payload, token=self._secret(entry.token_env).strip(), decisions=decisions
+                )
             case SlackEntry() as entry:
                 send_to_chat(entry, payload, url=self._secret(entry.url_env).strip())
+
+    def reply(
+        self, name: str, event: CommentEvent, *, decisions: Decisions, ask: Callable[[str], str] | None
+    ) -> ReplyResult:
+        """Do what a new comment on a pull request asks for: see `hosts.replies`.
+
+        Raises:
+            InvalidInput: The name is not that of a delivery to a code host.
+            DeliveryFailed: The host refuses, or does not answer.
+        """
+        host: Repository | Project
+        match self.entry(name):
+            case GithubEntry() as entry:
+                host, repository = Repository(entry, self._api(entry)), entry.repository
+            case GitlabEntry() as entry:
+                host, repository = Project(entry, self._api(entry)), entry.project
+            case _:
+                raise InvalidInput("deliver", name, "must be a delivery of the kind github or gitlab")
+        is_same = event.repository.casefold().endswith(f"/{repository.casefold()}")
+        if not (is_same or repository.isdecimal()):
+            raise InvalidInput("event", event.repository, f"must be of the repository of the delivery {name}")
+        with checked_answers(entry.api_url):
+            return reply_to_comment(host, event, decisions, ask)
+
+    def _api(self, entry: GithubEntry | GitlabEntry) -> HostApi:
+        return HostApi(entry, self._secret(entry.token_env).strip())
 
     def problems(self) -> Iterator[str]:
         """Yield the problems that would make deliveries fail on this machine, one line each.

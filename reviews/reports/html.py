@@ -12,6 +12,7 @@ knows a limited number of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -39,6 +40,8 @@ from .report_model import (
 MAX_PATHS = 200
 MAX_RULES = 200
 MAX_REVIEWERS = 50
+#: Maximum number of findings that are shown open; in longer reports each is one line until it is opened.
+MAX_OPEN = 20
 _STATUS_CLASSES = {status: f"s-{'none' if status is None else status.value}" for status in STATUSES}
 
 
@@ -107,6 +110,15 @@ class Facets:
         """Return the heading of a file."""
         return self._heading("file", path, findings)
 
+    @property
+    def is_short(self) -> bool:
+        """Return whether all findings are shown open."""
+        return len(self._findings) <= MAX_OPEN
+
+    def anchor(self, finding: Finding) -> str:
+        """Return the id of a finding in the page: the same in later reports, with a number for equal findings."""
+        return self._anchors[id(finding)]
+
     def classes(self, finding: Finding) -> str:
         """Return the classes of a finding."""
         return " ".join(self._classes(finding))
@@ -114,6 +126,16 @@ class Facets:
     @cached_property
     def _findings(self) -> Sequence[Finding]:
         return [finding for _, findings in self.report.open_by_path for finding in findings]
+
+    @cached_property
+    def _anchors(self) -> Mapping[int, str]:
+        anchors: dict[int, str] = {}
+        seen = Counter[str]()
+        for finding in self._findings:
+            name = finding.fingerprint[:12]
+            seen[name] += 1
+            anchors[id(finding)] = f"f-{name}" if seen[name] == 1 else f"f-{name}-{seen[name]}"
+        return anchors
 
     @cached_property
     def _paths(self) -> Mapping[str, str]:

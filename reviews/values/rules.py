@@ -53,6 +53,29 @@ def normalise_rule(rule: str) -> str:
     return f"b{match[1]}" if match else name
 
 
+#: Kinds of defects (`findings.Category`) of the usual rules, in lower case and with bandit's names.
+_CATEGORIES: dict[str, str] = {
+    rule: category
+    for category, names in (
+        ("access", "b103 b104 b105 b106 b107 b303 b311 b323 b324 b501 b502 b503 b504 b505 b507"),
+        (
+            "injection",
+            "b102 b202 b301 b302 b307 b310 b506 b602 b604 b605 b608 b609 b610 b611 b614 b701 b702 b703 b704 pgh001 sc2086",
+        ),
+        ("data-loss", "sc2115"),
+        ("error-handling", "b110 b112 ble001 e722 sim105 try002 try400"),
+        ("wrong-result", "b006 e711 e712 f632 f811 f821 f823"),
+        ("resource", "b113 sim115"),
+    )
+    for rule in names.split()
+}
+
+
+def category_of_rule(rule: str) -> str:
+    """Return the kind of defect (`findings.Category`) that a rule of the usual tools reports; empty: not known."""
+    return _CATEGORIES.get(normalise_rule(rule), "")
+
+
 def is_same_cause(one: str, other: str) -> bool:
     """Return whether two rules name the same cause: the same rule, or rules of one group."""
     mine, theirs = normalise_rule(one), normalise_rule(other)

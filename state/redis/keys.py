@@ -46,6 +46,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:steps` | sorted set | steps of Celery canvases that are not over, and ended sessions with `on_end`, by the time of the next check |
 | `symposia:deliveries` | sorted set | delivery queue: reports to deliver, by the time of the next attempt; capped |
 | `symposia:deliveries:failed` | list | newest deliveries that failed permanently; capped, TTL one week |
+| `symposia:reviews:decisions` | hash | decisions of people about findings, by id: see `reviews/state/decisions.py`; capped |
 | `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
 | `symposia:taken` | hash | progress of the workers in the queue: newest message taken, last time a worker was free, newest probe; TTL one hour |
 | `symposia:lanes` | hash | lanes of active tenants, by tenant: see `state/tenant_lanes.py`; TTL one minute |
@@ -93,6 +94,7 @@ REVIEWS = f"{PREFIX}:reviews"
 REVIEWS_DUE = f"{PREFIX}:reviews:due"
 DELIVERIES = f"{PREFIX}:deliveries"
 FAILED_DELIVERIES = f"{PREFIX}:deliveries:failed"
+DECISIONS = f"{PREFIX}:reviews:decisions"
 MEMORY_COUNTS = f"{PREFIX}:memory"
 PENDING_NOTES = f"{PREFIX}:notes"
 LIVE = f"{PREFIX}:{{metrics}}:live"
@@ -106,7 +108,7 @@ BEATS = f"{SCHEDULES}beats"
 
 #: Index keys and counters without a TTL.
 PERMANENT = frozenset(
-    {DUE, ARCHIVE_QUEUE, SESSIONS, INBOX, WORKERS, REVIEWS, REVIEWS_DUE, DELIVERIES, LIVE, METRICS}
+    {DUE, ARCHIVE_QUEUE, SESSIONS, INBOX, WORKERS, REVIEWS, REVIEWS_DUE, DELIVERIES, DECISIONS, LIVE, METRICS}
 )
 
 #: Names a script header may use for a session's keys.

@@ -12,20 +12,25 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...values.findings import MAX_QUOTE, Finding
+from ...values.findings import MAX_QUOTE, Finding, Side
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line of the new file in a hunk: added, or unchanged."""
+    """A line in a hunk: of the new file an added or unchanged one, of the old file a removed or unchanged one."""
 
     text: str
-    #: Its number in the old file; None: it was added.
-    old_line: int | None
+    #: Its number in the other file; None: it was added or removed.
+    other_line: int | None
     #: Number of the hunk, from 1.
     hunk: int
+    #: Number in the other file of the line that follows there.
+    next_other: int = 0
+
+
+Lines = Mapping[int, DiffLine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,56 +40,93 @@ class FileDiff:
     path: str
     old_path: str
     #: By their numbers in the new file, from 1; empty for a diff that the host does not show.
-    lines: Mapping[int, DiffLine] = field(default_factory=dict)
+    lines: Lines = field(default_factory=dict)
+    #: By their numbers in the old file.
+    old_lines: Lines = field(default_factory=dict)
+    is_deleted: bool = False
+
+    @classmethod
+    def of_patch(cls, path: str, patch: str, *, old_path: str = "", is_deleted: bool = False) -> FileDiff:
+        """Return the diff of a file from the hunks of its patch; empty: the host does not show it."""
+        new, old = parse_patch(patch)
+        return cls(path, old_path or path, new, old, is_deleted)
+
+    def side(self, side: Side) -> Lines:
+        """Return the lines of one side."""
+        return self.old_lines if side is Side.LEFT else self.lines
+
+    @property
+    def changed(self) -> tuple[int, int]:
+        """Number of added and removed lines."""
+        added, removed = (
+            sum(line.other_line is None for line in lines.values()) for lines in (self.lines, self.old_lines)
+        )
+        return added, removed
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Lines of the new file to comment on, all in one hunk."""
+    """Lines of one side of a file to comment on, all in one hunk."""
 
     file: FileDiff
     start: int
     end: int
     #: True if these are the flagged lines, unchanged since the review: a replacement can be committed.
     is_exact: bool
+    side: Side = Side.RIGHT
 
-    @property
-    def old_start(self) -> int | None:
-        """Number of the first line in the old file; None: it was added."""
-        return self.file.lines[self.start].old_line
+    def line(self, number: int) -> DiffLine:
+        """Return a line of the diff."""
+        return self.file.side(self.side)[number]
 
 
-def parse_patch(patch: str) -> dict[int, DiffLine]:
-    """Return the lines of the new file in the hunks of a patch, by their numbers."""
-    lines: dict[int, DiffLine] = {}
+def parse_patch(patch: str) -> tuple[dict[int, DiffLine], dict[int, DiffLine]]:
+    """Return the lines of the new and of the old file in the hunks of a patch, by their numbers."""
+    new_lines: dict[int, DiffLine] = {}
+    old_lines: dict[int, DiffLine] = {}
     old, new, hunk = 0, 0, 0
     for line in patch.split("\n"):
         if header := _HUNK.match(line):
             old, new, hunk = int(header[1]), int(header[2]), hunk + 1
-        elif not hunk:
             continue
-        elif line.startswith("+"):
-            lines[new] = DiffLine(line[1:], None, hunk)
-            new += 1
-        elif line.startswith(" "):
-            lines[new] = DiffLine(line[1:], old, hunk)
-            old, new = old + 1, new + 1
-        elif line.startswith("-"):
-            old += 1
-    return lines
+        mark = line[:1] if hunk else ""
+        if mark and mark in "+ ":
+            new_lines[new] = DiffLine(line[1:], old if mark == " " else None, hunk, old)
+        if mark and mark in "- ":
+            old_lines[old] = DiffLine(line[1:], new if mark == " " else None, hunk, new)
+        new += mark in ("+", " ")
+        old += mark in ("-", " ")
+    return new_lines, old_lines
 
 
 def find_anchor(finding: Finding, files: Mapping[str, FileDiff]) -> Anchor | None:
     """Return the lines to comment on; None: the diff does not have the first flagged line."""
     file = files.get(finding.path)
-    first = None if file is None else file.lines.get(finding.start_line)
+    lines = {} if file is None else file.side(finding.side)
+    if file is not None and finding.side is Side.LEFT:
+        finding = _renumber_removed(finding, file)
+    first = lines.get(finding.start_line)
     if file is None or first is None or (finding.snippet_sha and not _is_same(first.text, finding.quote)):
         return None
-    flagged = [file.lines.get(number) for number in range(finding.start_line, finding.end_line + 1)]
+    flagged = [lines.get(number) for number in range(finding.start_line, finding.end_line + 1)]
     if any(line is None or line.hunk != first.hunk for line in flagged):
-        return Anchor(file, finding.start_line, finding.start_line, is_exact=False)
+        return Anchor(file, finding.start_line, finding.start_line, is_exact=False, side=finding.side)
     texts = [line.text for line in flagged if line is not None]
-    return Anchor(file, finding.start_line, finding.end_line, is_exact=_is_unchanged(finding, texts))
+    is_exact = finding.side is Side.RIGHT and _is_unchanged(finding, texts)
+    return Anchor(file, finding.start_line, finding.end_line, is_exact=is_exact, side=finding.side)
+
+
+def _renumber_removed(finding: Finding, file: FileDiff) -> Finding:
+    """Return a finding with the numbers of the pull request: the review may have compared with a later revision."""
+    removed = [
+        number
+        for number, line in file.old_lines.items()
+        if line.other_line is None and _is_same(line.text, finding.quote)
+    ]
+    if len(removed) != 1 or not finding.quote:
+        return finding
+    length = finding.end_line - finding.start_line
+    return finding.model_copy(update={"start_line": removed[0], "end_line": removed[0] + length})
 
 
 def _is_unchanged(finding: Finding, texts: list[str]) -> bool:

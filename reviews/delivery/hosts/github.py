@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 import logging
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -22,10 +22,20 @@ from ...values.runs import ReviewRun
 from ..deliveries_file import GithubEntry
 from ..payload import ReportPayload
 from .api import HostApi, checked_answers, is_rate_limit
-from .comments import FindingMarker, SummaryMarker, find_marker
-from .diff import Anchor, FileDiff, parse_patch
-from .plan import ExistingComment, NewComment
-from .publish import CommitStatus, ExistingSummary, PullState, publish, relocate, required_revision, status_of
+from .check_run import write_check_run
+from .diff import Anchor, FileDiff
+from .markers import FindingMarker, SummaryMarker, find_marker, find_reply_marker
+from .plan import ExistingComment, NewComment, PersonAnswer
+from .publish import (
+    CommitStatus,
+    Decisions,
+    ExistingSummary,
+    PullState,
+    publish,
+    relocate,
+    required_revision,
+    status_of,
+)
 
 log = logging.getLogger(__name__)
 
@@ -36,37 +46,44 @@ _MAX_SARIF_BYTES = 10_485_760
 _LIST = """query($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) { pullRequest(number: $number) { %s(first: 50, after: $after) {
     pageInfo { hasNextPage endCursor } nodes { %s } } } } }"""
-_THREAD = "id isResolved path line startLine comments(first: 1) { nodes { id body viewerDidAuthor } }"
 _COMMENT = "id body viewerDidAuthor"
+_THREAD = (
+    "id isResolved path line startLine resolvedBy { login } "
+    "comments(first: 100) { nodes { id body viewerDidAuthor authorAssociation createdAt author { login } } }"
+)
+#: Relations to the repository of people whose answers count.
+_TRUSTED = ("OWNER", "MEMBER", "COLLABORATOR")
 _MUTATION = "mutation($input: %sInput!) { %s(input: $input) { clientMutationId } }"
 _FORBIDDEN = ("FORBIDDEN", "INSUFFICIENT_SCOPES")
 
 
-def deliver_to_github(entry: GithubEntry, payload: ReportPayload, *, token: str) -> None:
+def deliver_to_github(
+    entry: GithubEntry, payload: ReportPayload, *, token: str, decisions: Decisions | None = None
+) -> None:
     """Write the run to its pull request, or to its commit if it reviews none. Raises DeliveryFailed."""
-    host = _Repository(entry, HostApi(entry, token))
+    host = Repository(entry, HostApi(entry, token))
     with checked_answers(entry.api_url):
         if (pull := payload.pull_request) is None:
             revision = required_revision(payload)
-            host.set_status(revision, status_of(payload.run, entry))
+            host.set_status(revision, status_of(payload.run, entry), payload.run)
             if entry.sarif and entry.branch:
                 host.upload_sarif(payload.run, revision, ref=f"refs/heads/{entry.branch}")
             return
         host.number = pull.number
-        run = relocate(payload.run)
-        reviewed = publish(host, run, entry)
+        run, reviewed = publish(host, relocate(payload.run), entry, decisions)
         if entry.sarif and reviewed is not None:
             host.upload_sarif(run, reviewed, ref=f"refs/pull/{pull.number}/head")
 
 
-class _Repository:
+class Repository:
     """A repository, with the number of the pull request that gets comments."""
 
     number = 0
-    _head = ""
+    _head, _author = "", ""
+    _is_trusted_author = False
 
     def __init__(self, entry: GithubEntry, api: HostApi) -> None:
-        self._api = api
+        self._api, self._entry = api, entry
         self._owner, _, self._name = entry.repository.partition("/")
         self._path = f"/repos/{quote(self._owner)}/{quote(self._name)}"
         self._graphql_url = entry.api_url.rstrip("/").removesuffix("/v3")
@@ -79,8 +96,10 @@ class _Repository:
         """Return the state of the pull request."""
         pull = self._api.call("GET", f"{self._path}/pulls/{self.number}").data
         files = {file.path: file for file in self._files()}
+        self._author = (pull.get("user") or {}).get("login", "")
+        self._is_trusted_author = pull.get("author_association") in _TRUSTED
         threads = [
-            thread for thread in map(_thread, self._list("reviewThreads", _THREAD)) if thread is not None
+            thread for thread in map(self._thread, self._list("reviewThreads", _THREAD)) if thread is not None
         ]
         comments = [
             comment for comment in map(_summary, self._list("comments", _COMMENT)) if comment is not None
@@ -90,10 +109,45 @@ class _Repository:
 
     def _files(self) -> Iterator[FileDiff]:
         for file in self._api.pages(f"{self._path}/pulls/{self.number}/files"):
-            if file["status"] != "removed":
-                name = file["filename"]
-                lines = parse_patch(file.get("patch") or "")
-                yield FileDiff(name, file.get("previous_filename") or name, lines)
+            yield FileDiff.of_patch(
+                file["filename"],
+                file.get("patch") or "",
+                old_path=file.get("previous_filename") or "",
+                is_deleted=file["status"] == "removed",
+            )
+
+    def _thread(self, node: dict[str, Any]) -> ExistingComment | None:
+        """Return the comment of a delivery that started a thread; None: another user started it."""
+        first, *others = node["comments"]["nodes"] or [None]
+        if first is None or not first["viewerDidAuthor"]:
+            return None
+        marker = find_marker(first["body"])
+        if not isinstance(marker, FindingMarker):
+            return None
+        return ExistingComment(
+            comment_id=first["id"],
+            thread_id=node["id"],
+            marker=marker,
+            body=first["body"],
+            path=node["path"],
+            line=node["startLine"] or node["line"],
+            end_line=node["line"],
+            is_resolved=node["isResolved"],
+            resolved_by=self._resolver(node, bot=_login(first)),
+            answers=[
+                PersonAnswer(answer["id"], _login(answer), answer["body"], answer["createdAt"])
+                for answer in others
+                if not answer["viewerDidAuthor"] and answer.get("authorAssociation") in _TRUSTED
+            ],
+            replied=[find_reply_marker(answer["body"]) for answer in others if answer["viewerDidAuthor"]],
+        )
+
+    def _resolver(self, node: dict[str, Any], *, bot: str) -> str:
+        """Return the person who resolved a thread. The author of a pull request may do so without any permission."""
+        resolver = (node.get("resolvedBy") or {}).get("login", "") if node["isResolved"] else ""
+        if resolver == bot or (resolver == self._author and not self._is_trusted_author):
+            return ""
+        return str(resolver)
 
     def _list(self, connection: str, fields: str) -> Iterator[dict[str, Any]]:
         after = None
@@ -157,13 +211,26 @@ class _Repository:
         if not self._mutate(verb, accept=_FORBIDDEN, threadId=comment.thread_id):
             log.debug("the token may not resolve threads; only the comment says that its finding is gone")
 
+    def is_trusted(self, author: Mapping[str, Any]) -> bool:
+        """Return whether the author of a comment may change the repository, as its event says."""
+        return author.get("association") in _TRUSTED and author.get("type") != "Bot"
+
+    def reply(self, comment: ExistingComment, body: str) -> None:
+        """Answer in the thread of a comment."""
+        self._mutate(
+            "addPullRequestReviewThreadReply", pullRequestReviewThreadId=comment.thread_id, body=body
+        )
+
     def is_merge_of(self, revision: str, head: str) -> bool:
         """Return whether a commit merges the head of the pull request into its base."""
         answer = self._api.call("GET", f"{self._path}/commits/{revision}", accept=(404, 422))
         return answer.status == 200 and any(parent["sha"] == head for parent in answer.data["parents"])
 
-    def set_status(self, revision: str, status: CommitStatus) -> None:
+    def set_status(self, revision: str, status: CommitStatus, run: ReviewRun) -> None:
         """Set the status of a commit; a repeated call sends nothing, because a commit may have 1,000 statuses."""
+        if self._entry.check_run:
+            write_check_run(self._api, self._path, revision, status, run)
+            return
         state = {True: "success", False: "failure", None: "error"}[status.has_passed]
         data = {"state": state, "context": status.name, "description": status.description}
         path = f"{self._path}/commits/{revision}/status?per_page=100"
@@ -210,29 +277,16 @@ class _Repository:
 
 def _review_comment(comment: NewComment) -> dict[str, Any]:
     anchor = comment.anchor
-    position: dict[str, Any] = {"path": anchor.file.path, "line": anchor.end, "side": "RIGHT"}
+    side = anchor.side.value.upper()
+    position: dict[str, Any] = {"path": anchor.file.path, "line": anchor.end, "side": side}
     if anchor.end > anchor.start:
-        position |= {"start_line": anchor.start, "start_side": "RIGHT"}
+        position |= {"start_line": anchor.start, "start_side": side}
     return {**position, "body": comment.body}
 
 
-def _thread(node: dict[str, Any]) -> ExistingComment | None:
-    """Return the comment of a delivery that started a thread; None: another user started it."""
-    first = next(iter(node["comments"]["nodes"]), None)
-    if first is None or not first["viewerDidAuthor"]:
-        return None
-    marker = find_marker(first["body"])
-    if not isinstance(marker, FindingMarker):
-        return None
-    return ExistingComment(
-        comment_id=first["id"],
-        thread_id=node["id"],
-        marker=marker,
-        body=first["body"],
-        path=node["path"],
-        line=node["startLine"] or node["line"],
-        is_resolved=node["isResolved"],
-    )
+def _login(comment: dict[str, Any]) -> str:
+    """Return the author of a comment; empty: the account was deleted."""
+    return str((comment.get("author") or {}).get("login", ""))
 
 
 def _summary(node: dict[str, Any]) -> ExistingSummary | None:

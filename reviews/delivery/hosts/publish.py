@@ -12,12 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ....models.errors import DeliveryFailed
+from ....models.severity import Severity
+from ....models.text.words import count_of
+from ...values.decisions import Decision, repository_of, with_decisions
 from ...values.findings import Finding
 from ...values.runs import ItemResult, ReviewRun, RunState, headline
 from ..deliveries_file import CodeHostEntry
 from ..payload import ReportPayload
-from .comments import SummaryMarker, series_of, summary_body
+from .comments import severity_of_body
 from .diff import Anchor, FileDiff
+from .learning import learn_decisions
+from .markers import SummaryMarker, series_of
 from .plan import (
     CommentPlan,
     ExistingComment,
@@ -26,6 +31,7 @@ from .plan import (
     is_same_body,
     plan_comments,
 )
+from .summary import summary_body
 
 log = logging.getLogger(__name__)
 
@@ -61,8 +67,21 @@ class CommitStatus:
     description: str
 
 
+class Decisions(Protocol):
+    """Stored decisions of people about findings. All methods raise RedisUnavailable."""
+
+    def of_repository(self, repository: str) -> Sequence[Decision]:
+        """Return the decisions about a repository."""
+
+    def add_decisions(self, decisions: Sequence[Decision]) -> None:
+        """Store decisions."""
+
+
 class CodeHost(Protocol):
     """One pull request of a code host, or its repository. All methods raise DeliveryFailed."""
+
+    #: Number of the pull request.
+    number: int
 
     def tag(self, anchor: Anchor) -> str:
         """Return the language of a code block that can be committed."""
@@ -94,8 +113,8 @@ class CodeHost(Protocol):
     def is_merge_of(self, revision: str, head: str) -> bool:
         """Return whether a commit merges the head of the pull request into its base."""
 
-    def set_status(self, revision: str, status: CommitStatus) -> None:
-        """Set the status of a commit."""
+    def set_status(self, revision: str, status: CommitStatus, run: ReviewRun) -> None:
+        """Set the status of a commit; `run`: for hosts that show its findings beside the status."""
 
 
 def relocate(run: ReviewRun) -> ReviewRun:
@@ -118,15 +137,19 @@ def relocate(run: ReviewRun) -> ReviewRun:
         ),
         "root_name": f"{run.root_name} ({run.repository_folder})",
         "repository_folder": "",
+        "root": run.root or run.root_name,
     }
     return run.model_copy(update=changes)
 
 
-def publish(host: CodeHost, run: ReviewRun, entry: CodeHostEntry) -> str | None:
+def publish(
+    host: CodeHost, run: ReviewRun, entry: CodeHostEntry, decisions: Decisions | None
+) -> tuple[ReviewRun, str | None]:
     """Write comments, summary and commit status of a run to its pull request.
 
     Returns:
-        The commit that was reviewed; None: a newer run was delivered before, and nothing was written.
+        The run without the findings about which people have decided, and the commit that was reviewed; None: a newer
+        run was delivered before, and nothing was written.
 
     Raises:
         DeliveryFailed: A part is missing; a repeated call adds it, and changes nothing else.
@@ -134,17 +157,37 @@ def publish(host: CodeHost, run: ReviewRun, entry: CodeHostEntry) -> str | None:
     state = _own_part(host, run)
     if any(summary.marker.order > SummaryMarker.of(run).order for summary in state.summaries):
         log.info("review %s: a newer review was delivered before, not delivering it", run.id)
-        return None
+        return run, None
+    run = _apply_decisions(host, state, run, decisions)
     plan = plan_comments(run, state.files, state.comments, entry, tag=host.tag)
-    summary_id = _write_summary(host, state.summaries, _body(run, plan))
+    summary_id = _write_summary(host, state.summaries, _body(run, plan, state))
     refused = _write_comments(host, plan)
     if refused:
-        host.edit_summary(summary_id, _body(run, plan, refused))
+        host.edit_summary(summary_id, _body(run, plan, state, refused))
     if plan.create or not state.summaries:
         _delete_duplicates(host, run)
     revision = _reviewed_commit(host, run, state.head)
-    host.set_status(revision, status_of(run, entry))
-    return revision
+    earlier = [severity_of_body(comment.body) for comment in plan.not_reviewed]
+    host.set_status(revision, status_of(run, entry, earlier=list(filter(None, earlier))), run)
+    return run, revision
+
+
+def _apply_decisions(
+    host: CodeHost, state: PullState, run: ReviewRun, decisions: Decisions | None
+) -> ReviewRun:
+    """Store what people have decided in the threads, and suppress these findings."""
+    repository = repository_of(run)
+    stored = [] if decisions is None else decisions.of_repository(repository)
+    news = list(
+        learn_decisions(
+            run, state.files, state.comments, stored, repository=repository, pull_request=host.number
+        )
+    )
+    for decision in news:
+        log.info("review %s: %s decided about %s: %s", run.id, decision.by, decision.path, decision.verdict)
+    if decisions is not None:
+        decisions.add_decisions(news)
+    return with_decisions(run, [*stored, *news])
 
 
 def _own_part(host: CodeHost, run: ReviewRun) -> PullState:
@@ -157,11 +200,10 @@ def _own_part(host: CodeHost, run: ReviewRun) -> PullState:
     )
 
 
-def _body(run: ReviewRun, plan: CommentPlan, refused: Sequence[NewComment] = ()) -> str:
+def _body(run: ReviewRun, plan: CommentPlan, state: PullState, refused: Sequence[NewComment] = ()) -> str:
     commented = plan.kept + len(plan.create) - len(refused)
-    return summary_body(
-        run, [*plan.elsewhere, *(comment.finding for comment in refused)], commented=commented
-    )
+    elsewhere = [*plan.elsewhere, *(comment.finding for comment in refused)]
+    return summary_body(run, elsewhere, commented=commented, files=state.files)
 
 
 def _write_summary(host: CodeHost, summaries: Sequence[ExistingSummary], body: str) -> str:
@@ -207,14 +249,21 @@ def _reviewed_commit(host: CodeHost, run: ReviewRun, head: str) -> str:
     return run.revision
 
 
-def status_of(run: ReviewRun, entry: CodeHostEntry) -> CommitStatus:
-    """Return the commit status of a run: a commit has one for each panel and root."""
+def status_of(run: ReviewRun, entry: CodeHostEntry, *, earlier: Sequence[Severity] = ()) -> CommitStatus:
+    """Return the commit status of a run: a commit has one for each panel and root.
+
+    `earlier`: severities of open comments on places that the run has not looked at; they count, too.
+    """
     folder = f" ({run.repository_folder})" if run.repository_folder else ""
-    has_passed = entry.fail_on == "never" or not run.has_finding_at_least(entry.fail_on)
+    has_passed = entry.fail_on == "never" or not (
+        run.has_finding_at_least(entry.fail_on)
+        or any(severity.at_least(entry.fail_on) for severity in earlier)
+    )
+    text = f"{headline(run)}; {count_of(len(earlier), 'earlier finding')} open" if earlier else headline(run)
     return CommitStatus(
         f"symposia/{run.panel}/{run.root_name}{folder}"[:_MAX_NAME],
         has_passed if run.state is RunState.COMPLETED else None,
-        headline(run)[:_MAX_DESCRIPTION],
+        text[:_MAX_DESCRIPTION],
     )
 
 

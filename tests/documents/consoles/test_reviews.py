@@ -20,6 +20,10 @@ from servers.code_hosts.github import GitHub, Pull
 from servers.code_hosts.gitlab import GitLab, MergeRequest
 from servers.code_hosts.json_server import TOKEN
 from servers.model_stub import StubModel, completion
+from symposia.reviews.state.decisions import DecisionStore
+from symposia.reviews.values.decisions import Decision
+from symposia.reviews.values.identity import FindingIdentity
+from symposia.state.redis.connect import connect
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(400), pytest.mark.leaves_keys]
 
@@ -161,6 +165,20 @@ def test_pull_requests(checkout: Installation, github: GitHub, gitlab: GitLab) -
     Walk(checkout.terminal).follow("reviews.md", "Pull requests")
     assert github.pulls[NUMBER].comments
     assert gitlab.merge_requests[NUMBER].notes
+
+
+def test_answers_of_people(checkout: Installation) -> None:
+    identity = FindingIdentity(path="app.py", fingerprint="0" * 32, line=3, rule="s307")
+    common = {"repository": "shop", "verdict": "not a bug", "by": "ann", "at": "2026-01-01T00:00:00Z"}
+    decision = Decision.of(identity, "Use of `eval`", **common)
+    with connect(checkout.terminal.settings["redis_url"]) as client:
+        DecisionStore(client).add_decisions([decision])
+    walk = Walk(checkout.terminal, values={"1f2e3d4c5b6a": decision.id})
+    shown: list[str] = []
+    walk.after = {"symposia review decisions": shown.append}
+    walk.follow("reviews.md", "Answers of people")
+    assert shown == [f"{decision.id}  shop  app.py:3  not a bug (ann): s307 Use of `eval`\n"]
+    assert checkout.terminal.call("review", "decisions", "--json").json() == []
 
 
 def test_evaluation(checkout: Installation, model: StubModel) -> None:

@@ -30,6 +30,7 @@ from symposia.reviews.delivery.deliverer import (
 from symposia.reviews.delivery.deliveries_file import DeliveriesFile
 from symposia.reviews.delivery.destinations import Destinations
 from symposia.reviews.state import queues
+from symposia.reviews.state.decisions import DecisionStore
 from symposia.reviews.state.queues import DeliveryQueue
 from symposia.reviews.state.records import BatchHead
 from symposia.reviews.values.findings import FindingStatus
@@ -61,7 +62,9 @@ class Deliveries:
         }
         self.folder = folder
         self.destinations = Destinations(DeliveriesFile.model_validate(entries), getenv={"BOARD": SECRET}.get)
-        self.deliverer = Deliverer(lambda: self.destinations, self.index, read_run=self.read)
+        self.deliverer = Deliverer(
+            lambda: self.destinations, self.index, DecisionStore(self.client), read_run=self.read
+        )
 
     def read(self, run_id: str) -> ReviewRun:
         if run_id not in self.runs:

@@ -70,6 +70,21 @@ def test_findings_are_filtered_and_grouped(page: Page, label: str, option: str, 
     assert shown(page) == everything
 
 
+def test_many_findings_are_one_line_each_until_opened(browser: Browser, tmp_path: Path) -> None:
+    findings = [
+        a_finding(line=number, rule=f"R{number}", message="Long words " * 40) for number in range(1, 143)
+    ]
+    (tmp_path / "review.html").write_text(render(compare_run(a_run(a_result(*findings))), HTML))
+    with own_tab(browser, f"file://{tmp_path}", java_script_enabled=False) as tab:
+        tab.page.goto((tmp_path / "review.html").as_uri())
+        height = tab.page.locator(".list").bounding_box()["height"]
+        assert height < 142 * 45
+        first = tab.page.locator(".finding").first
+        first.locator("summary").click()
+        link = first.get_by_role("link", name="link to this finding")
+        expect(link).to_have_attribute("href", f"#{first.get_attribute('id')}")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200])
 def test_report_is_accessible(browser: Browser, tmp_path: Path, scheme: str, width: int) -> None:

@@ -44,6 +44,7 @@ def test_only_the_indexes_are_permanent():
         "symposia:workers",
         "symposia:reviews",
         "symposia:reviews:due",
+        "symposia:reviews:decisions",
         "symposia:deliveries",
         "symposia:{metrics}:live",
         "symposia:{metrics}:counts",

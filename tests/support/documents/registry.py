@@ -33,7 +33,7 @@ TAKEN_BY = {
     "docs/python.md": ("tests/documents/test_python.py",),
     "docs/replay.md": ("tests/documents/test_replay.py",),
     "docs/results.md": ("tests/documents/test_results.py",),
-    "docs/reviews.md": ("tests/documents/test_reviews.py",),
+    "docs/reviews.md": ("tests/documents/test_reviews.py", "tests/cli/reviews/test_ci_recipes.py"),
     "docs/schedules.md": ("tests/documents/test_settings.py",),
     "docs/security.md": ("tests/support/servers/granted.py",),
     "docs/settings.md": ("tests/documents/test_settings.py",),

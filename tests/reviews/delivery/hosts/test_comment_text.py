@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -11,23 +12,14 @@ from markdown_it import MarkdownIt
 
 from review_tools.pulls import PATCH, a_reviewed_pull, on_line
 from review_tools.runs import evil, evil_runs
-from symposia.reviews.delivery.hosts.comments import (
-    MAX_SUMMARY,
-    FindingMarker,
-    SummaryMarker,
-    fenced,
-    find_marker,
-    finding_body,
-    gone_body,
-    plain_text,
-    series_of,
-    summary_body,
-)
-from symposia.reviews.delivery.hosts.diff import FileDiff, find_anchor, parse_patch
+from symposia.reviews.delivery.hosts.comments import fenced, finding_body, gone_body, plain_text
+from symposia.reviews.delivery.hosts.diff import FileDiff, find_anchor
+from symposia.reviews.delivery.hosts.markers import FindingMarker, SummaryMarker, find_marker, series_of
+from symposia.reviews.delivery.hosts.summary import MAX_SUMMARY, summary_body
 from symposia.reviews.values.findings import MAX_MESSAGE, MAX_SUGGESTION
 
 SERIES = "0123456789ab"
-FILES = {"app.py": FileDiff("app.py", "app.py", parse_patch(PATCH))}
+FILES = {"app.py": FileDiff.of_patch("app.py", PATCH)}
 #: What GitHub or GitLab read in rendered text.
 SPECIAL = re.compile(
     r"@\w|(?:^|\W)[#!%~&]\w|\bGH-\d|://|\$|:\w+:|\[\[|(?:^|\s)/\w|\b[0-9a-f]{7,40}\b", re.IGNORECASE
@@ -72,14 +64,14 @@ def test_text_in_comments_is_complete(said: str) -> None:
 def test_no_text_ends_a_suggestion_or_makes_a_marker(message: str, why: str, replacement: str) -> None:
     finding = on_line(2, message=message, why=why, replacement=replacement)
     body = finding_body(finding, find_anchor(finding, FILES), series=SERIES, tag=lambda _: "suggestion")
-    assert find_marker(body) == FindingMarker(SERIES, finding.fingerprint)
+    assert find_marker(body) == FindingMarker.of(finding, series=SERIES)
     blocks = [(it.info, it.content) for it in parts(body) if it.type == "fence"]
     is_visible = all(it.isprintable() or it == "\n" for it in replacement)
     assert blocks == ([("suggestion", f"{replacement}\n")] if is_visible else [])
     marker = find_marker(body)
     assert isinstance(marker, FindingMarker)
     gone = find_marker(gone_body(body, marker, revision="a" * 40))
-    assert gone == FindingMarker(SERIES, finding.fingerprint, is_gone=True)
+    assert gone == replace(marker, is_gone=True)
 
 
 @given(evil_runs())

@@ -11,25 +11,32 @@ from review_tools.pulls import PATCH, on_line
 from review_tools.values import a_finding
 from symposia.reviews.delivery.hosts.diff import FileDiff, find_anchor, parse_patch
 
-FILES = {"app.py": FileDiff("app.py", "app.py", parse_patch(PATCH))}
+FILES = {"app.py": FileDiff.of_patch("app.py", PATCH)}
 texts = st.lists(st.sampled_from(["a", "b", "", "@@ -1 +1 @@", "+x", "-y", "\\ z", "é\r"]), max_size=12)
 
 
 @given(texts, texts, st.integers(0, 3))
-def test_lines_have_the_numbers_and_texts_of_the_new_file(old, new, context):
+def test_lines_have_the_numbers_and_texts_of_both_files(old, new, context):
     patch = "\n".join(list(difflib.unified_diff(old, new, n=context, lineterm=""))[2:])
-    found = parse_patch(patch)
-    assert all(new[number - 1] == it.text for number, it in found.items())
-    assert all(old[it.old_line - 1] == it.text for it in found.values() if it.old_line is not None)
-    added = difflib.SequenceMatcher(None, old, new).get_opcodes()
-    changed = {at + 1 for kind, _, _, start, end in added if kind != "equal" for at in range(start, end)}
-    assert changed <= found.keys()
+    opcodes = difflib.SequenceMatcher(None, old, new).get_opcodes()
+    for lines, mine, other, first in zip(parse_patch(patch), (new, old), (old, new), (3, 1), strict=True):
+        assert all(mine[number - 1] == line.text for number, line in lines.items())
+        both = [line for line in lines.values() if line.other_line is not None]
+        assert all(other[line.other_line - 1] == line.text for line in both)
+        changed = {
+            at + 1 for code in opcodes if code[0] != "equal" for at in range(code[first], code[first + 1])
+        }
+        assert (
+            changed == {number for number, line in lines.items() if line.other_line is None} or context == 0
+        )
+        assert changed <= lines.keys()
 
 
 def test_marks_of_the_diff_are_no_lines():
     patch = "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file"
-    assert {number: it.text for number, it in parse_patch(patch).items()} == {1: "b"}
-    assert parse_patch("") == parse_patch("Binary files differ") == {}
+    new, old = ({number: line.text for number, line in lines.items()} for lines in parse_patch(patch))
+    assert (new, old) == ({1: "b"}, {1: "a"})
+    assert parse_patch("") == parse_patch("Binary files differ") == ({}, {})
 
 
 def test_finding_has_lines_only_in_a_hunk():
@@ -43,7 +50,7 @@ def test_replacement_needs_every_line_as_it_was_reviewed():
     within = find_anchor(on_line(2, end_line=3), FILES)
     assert within is not None
     assert (within.start, within.end, within.is_exact) == (2, 3, True)
-    changed = FileDiff("app.py", "app.py", parse_patch(PATCH.replace("eval(key)", "eval(keys)")))
+    changed = FileDiff.of_patch("app.py", PATCH.replace("eval(key)", "eval(keys)"))
     other = find_anchor(on_line(2, end_line=3), {"app.py": changed})
     assert other is not None
     assert not other.is_exact

@@ -238,6 +238,33 @@ def test_panels_have_comments_of_their_own(github):
     assert {it["context"] for _, it in github.statuses} == {"symposia/code/shop", "symposia/security/shop"}
 
 
+def test_comment_of_release_0_1_0_is_found_and_keeps_its_thread(github):
+    pull = deliver(github, a_reviewed_pull(KEY, CALL))
+    for thread in pull.threads:
+        lines = thread["comment"]["body"].splitlines()
+        assert lines[-2].startswith("<!-- symposia: place right ")
+        thread["comment"]["body"] = "\n".join([*lines[:-2], lines[-1]])
+    deliver(github, a_reviewed_pull(KEY))
+    still, gone = (thread["comment"]["body"].splitlines() for thread in pull.threads)
+    assert len(pull.threads) == 2
+    assert still[-2].startswith("<!-- symposia: place right ")
+    assert gone[-1].endswith(" gone -->")
+
+
+def test_summary_is_a_walkthrough(github):
+    pull = github.pulls[NUMBER]
+    pull.files = {"migrations/2.py": PATCH, "app.py": PATCH, "README.md": "@@ -1 +1 @@\n-a\n+b\n"}
+    pull.removed = {"old.py": "@@ -1,2 +0,0 @@\n-a\n-b\n"}
+    (summary,) = deliver(github, a_reviewed_pull(KEY)).comments
+    for line in (
+        "**Risk: high (worst finding: high; changes stored data; 10 changed lines)**",
+        "1. app.py: high finding, 3 changed lines",
+        "1. migrations/2.py: stored data, 3 changed lines",
+        "- old.py (+0 -2, deleted)",
+    ):
+        assert line in summary["body"].splitlines()
+
+
 # -- many, and others -------------------------------------------------------------------------------
 
 
@@ -345,6 +372,28 @@ def test_findings_are_uploaded_to_code_scanning(github):
     (sent,) = github.sarifs
     assert (sent["ref"], sent["commit_sha"]) == (f"refs/pull/{NUMBER}/head", HEAD)
     assert [it["ruleId"] for it in sent["sarif"]["runs"][0]["results"]] == ["S105", "E501"]
+
+
+def test_check_run_has_every_annotation_once(github):
+    findings = [on_line(line, f"R{number}") for number in range(60) for line in (2, 3)]
+    run = a_reviewed_pull(*findings, a_finding(line=0))
+
+    def stop(count):
+        if count == before + 2:  # the summary and the check run are written
+            github.in_front["PATCH"] = [(502, {}, None)]
+
+    deliver(github, run, check_run=True, max_comments=0)
+    github.checks.clear()
+    before, github.stored = github.changes - 1, stop
+    with pytest.raises(DeliveryFailed):
+        deliver(github, run, check_run=True, max_comments=0)
+    for _ in range(2):
+        deliver(github, run, check_run=True, max_comments=0)
+    (check,) = github.checks
+    assert (check["conclusion"], check["name"]) == ("failure", "symposia/code/shop")
+    titles = [it["title"] for it in check["output"]["annotations"]]
+    assert len(titles) == len(set(titles)) * 2 == 120
+    assert github.statuses == []
 
 
 def test_missing_code_scanning_is_a_clear_error(github):

@@ -61,9 +61,14 @@ def lines(found: MergeRequest) -> list[tuple[int | None, int]]:
 
 def test_findings_on_changed_lines_get_discussions(gitlab):
     found = deliver(gitlab, a_reviewed_pull(KEY, UNCHANGED, OUTSIDE))
-    assert lines(found) == [(None, 2), (2, 4)]
-    body = found.threads[0]["notes"][0]["body"]
-    assert "```suggestion:-0+1\nkey = read_key()\n```" in body
+    assert lines(found) == [(None, 3), (2, 4)]
+    note = found.threads[0]["notes"][0]
+    assert "```suggestion:-1+0\nkey = read_key()\n```" in note["body"]
+    ends = note["position"]["line_range"]
+    assert [(ends[name]["new_line"], ends[name]["line_code"][40:]) for name in ("start", "end")] == [
+        (2, "_2_2"),
+        (3, "_2_3"),
+    ]
     (summary,) = found.notes
     assert "app.py:12 E501" in summary["body"]
     assert [(sha, it["state"], it["name"]) for sha, it in gitlab.statuses] == [
@@ -104,7 +109,7 @@ def test_refused_position_goes_to_the_summary(gitlab):
 
     gitlab.stored = push
     found = deliver(gitlab, a_reviewed_pull(KEY, on_line(21, "T201")))
-    assert lines(found) == [(None, 2)]
+    assert lines(found) == [(None, 3)]
     assert "app.py:21 T201" in found.notes[0]["body"]
 
 

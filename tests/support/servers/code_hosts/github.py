@@ -9,11 +9,13 @@ import gzip
 import json
 import re
 from base64 import b64decode
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 from servers.code_hosts.json_server import Answer, JsonServer, Refused, Route, hunk_lines, paged
+from symposia.models.text.ids import format_timestamp, utcnow
 
 ME = "review-bot"
 _SHA = re.compile(r"[0-9a-f]{40}")
@@ -25,18 +27,25 @@ class Pull:
     head: str
     #: Patch of each file; None: too large to be shown.
     files: dict[str, str | None]
-    removed: set[str] = field(default_factory=set)
+    #: Patches of removed files.
+    removed: dict[str, str] = field(default_factory=dict)
     threads: list[dict[str, Any]] = field(default_factory=list)
     comments: list[dict[str, Any]] = field(default_factory=list)
     reviews: int = 0
+    #: Login and association of who opened it.
+    author: tuple[str, str] = ("ann", "MEMBER")
 
-    def push(self, head: str, files: dict[str, str | None]) -> None:
-        """A new commit: threads follow the text of their line, or become outdated."""
+    def patch(self, path: str) -> str:
+        """The patch of a file, or of a removed one."""
+        return self.files.get(path) or (self.removed.get(path) or "")
+
+    def push(self, head: str, files: dict[str, str | None], *, is_forced: bool = False) -> None:
+        """A new commit: threads follow the text of their line, or become outdated, as all do after a force push."""
         self.head, self.files = head, files
         for thread in self.threads:
-            lines = hunk_lines(files.get(thread["path"]) or "")
+            lines = hunk_lines(files.get(thread["path"]) or "", thread["diffSide"])
             at = [number for number, line in lines.items() if line[2] == thread["text"]]
-            thread["line"] = at[0] if at else None
+            thread["line"] = at[0] if at and not is_forced else None
             thread["startLine"] = None
 
 
@@ -50,11 +59,14 @@ class GitHub(JsonServer):
         #: Parents of each commit.
         self.commits: dict[str, list[str]] = {}
         self.statuses: list[tuple[str, dict[str, Any]]] = []
+        self.checks: list[dict[str, Any]] = []
         self.sarifs: list[dict[str, Any]] = []
         self.has_code_scanning = True
         self.may_resolve = True
         #: Maximum nodes of a page of the GraphQL API.
         self.page_size = 50
+        #: The time of an answer.
+        self.clock: Callable[[], str] = lambda: format_timestamp(utcnow())
         self._ids = count(1)
         super().__init__()
 
@@ -68,6 +80,9 @@ class GitHub(JsonServer):
             ("GET", rf"{repo}/commits/(\w+)", self._commit),
             ("GET", rf"{repo}/commits/(\w+)/status", self._combined),
             ("POST", rf"{repo}/statuses/(\w+)", self._status),
+            ("GET", rf"{repo}/commits/(\w+)/check-runs", self._list_checks),
+            ("POST", rf"{repo}/check-runs", self._check),
+            ("PATCH", rf"{repo}/check-runs/(\d+)", self._add_annotations),
             ("POST", rf"{repo}/code-scanning/sarifs", self._sarif),
             ("POST", r"/graphql", self._graphql),
         ]
@@ -79,11 +94,15 @@ class GitHub(JsonServer):
 
     def _pull(self, number: str, **_: Any) -> Answer:
         pull = self.find(number)
-        return 200, {"number": int(number), "state": "open", "head": {"sha": pull.head}}
+        login, association = pull.author
+        author = {"user": {"login": login}, "author_association": association}
+        return 200, {"number": int(number), "state": "open", "head": {"sha": pull.head}, **author}
 
     def _files(self, number: str, *, query: dict[str, str], **_: Any) -> Answer:
         pull = self.find(number)
-        files: list[dict[str, Any]] = [{"filename": it, "status": "removed"} for it in sorted(pull.removed)]
+        files: list[dict[str, Any]] = [
+            {"filename": name, "status": "removed", "patch": patch} for name, patch in pull.removed.items()
+        ]
         for name, patch in pull.files.items():
             shown = {} if patch is None else {"patch": patch}
             files.append({"filename": name, "status": "modified", **shown})
@@ -97,7 +116,7 @@ class GitHub(JsonServer):
         if errors:
             raise Refused(422, {"message": "Unprocessable Entity", "errors": errors})
         for comment in body["comments"]:
-            text = hunk_lines(pull.files[comment["path"]] or "")[comment["line"]][2]
+            text = hunk_lines(pull.patch(comment["path"]), comment["side"])[comment["line"]][2]
             self.add_thread(int(number), ME, text=text, **comment)
         pull.reviews += 1
         self.changed()
@@ -111,11 +130,38 @@ class GitHub(JsonServer):
             "path": comment["path"],
             "line": comment["line"],
             "startLine": comment.get("start_line"),
+            "diffSide": comment.get("side", "RIGHT"),
+            "resolvedBy": None,
+            "answers": [],
             "text": comment.get("text", ""),
             "comment": {"id": f"PRRC_{next(self._ids)}", "body": comment["body"], "author": author},
         }
         self.pulls[number].threads.append(thread)
         return thread
+
+    def answer(
+        self, thread: dict[str, Any], author: str, body: str, *, association: str = "MEMBER"
+    ) -> dict[str, Any]:
+        """An answer in a thread, of anybody; returns its event."""
+        comment = {"id": f"PRRC_{next(self._ids)}", "body": body, "author": author}
+        thread["answers"].append({**comment, "association": association, "at": self.clock()})
+        return {
+            "action": "created",
+            "comment": {
+                "node_id": comment["id"],
+                "body": body,
+                "user": {"login": author, "type": "User"},
+                "author_association": association,
+                "diff_hunk": f"@@ -1 +1 @@\n+{thread['text']}",
+            },
+            "pull_request": {"number": next(iter(self.pulls))},
+            "repository": {"html_url": "https://git.example.com/example/shop"},
+        }
+
+    def resolve(self, thread: dict[str, Any], login: str | None) -> None:
+        """Somebody resolves a thread; None: reopens it."""
+        thread["isResolved"] = login is not None
+        thread["resolvedBy"] = login and {"login": login}
 
     def _comment(self, number: str, *, body: dict[str, Any], **_: Any) -> Answer:
         _check_body(body["body"])
@@ -146,6 +192,30 @@ class GitHub(JsonServer):
         self.statuses.append((sha, body))
         self.changed()
         return 201, {"id": next(self._ids)}
+
+    def _list_checks(self, sha: str, *, query: dict[str, str], **_: Any) -> Answer:
+        runs = [it for it in self.checks if it["head_sha"] == sha and it["name"] == query["check_name"]]
+        shown = [
+            {**it, "output": {**it["output"], "annotations_count": len(it["output"]["annotations"])}}
+            for it in runs[::-1]
+        ]
+        return 200, {"total_count": len(runs), "check_runs": shown}
+
+    def _check(self, *, body: dict[str, Any], **_: Any) -> Answer:
+        if body["conclusion"] not in ("success", "failure", "neutral", "action_required"):
+            raise Refused(422, {"message": "Invalid request"})
+        _check_annotations(body["output"])
+        run = {"id": next(self._ids), **body, "output": {**body["output"]}}
+        self.checks.append(run)
+        self.changed()
+        return 201, run
+
+    def _add_annotations(self, number: str, *, body: dict[str, Any], **_: Any) -> Answer:
+        _check_annotations(body["output"])
+        (run,) = [it for it in self.checks if it["id"] == int(number)]
+        run["output"]["annotations"] = run["output"]["annotations"] + body["output"]["annotations"]
+        self.changed()
+        return 200, run
 
     def _sarif(self, *, body: dict[str, Any], **_: Any) -> Answer:
         if not self.has_code_scanning:
@@ -183,7 +253,7 @@ class GitHub(JsonServer):
         name = "reviewThreads" if is_threads else "comments"
         return {"data": {"repository": {"pullRequest": {name: page}}}}
 
-    def _mutate(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+    def _mutate(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:  # noqa: C901, PLR0911 - one branch each
         wanted = set(fields.values())
         for pull in self.pulls.values():
             for thread in pull.threads:
@@ -193,7 +263,10 @@ class GitHub(JsonServer):
                 if verb in ("resolveReviewThread", "unresolveReviewThread") and thread["id"] in wanted:
                     if not self.may_resolve:
                         return _graphql_error("FORBIDDEN", "Resource not accessible by integration")
-                    thread["isResolved"] = verb == "resolveReviewThread"
+                    self.resolve(thread, ME if verb == "resolveReviewThread" else None)
+                    return self._done(verb)
+                if verb == "addPullRequestReviewThreadReply" and thread["id"] in wanted:
+                    self.answer(thread, ME, fields["body"])
                     return self._done(verb)
                 if verb == "updatePullRequestReviewComment" and thread["comment"]["id"] in wanted:
                     thread["comment"]["body"] = fields["body"]
@@ -212,6 +285,15 @@ class GitHub(JsonServer):
         return {"data": {verb: {"clientMutationId": None}}}
 
 
+def _check_annotations(output: dict[str, Any]) -> None:
+    is_valid = output["title"] and output["summary"] and len(output["annotations"]) <= 50
+    for it in output["annotations"]:
+        is_valid &= it["annotation_level"] in ("notice", "warning", "failure") and bool(it["message"])
+        is_valid &= 1 <= it["start_line"] <= it["end_line"]
+    if not is_valid:
+        raise Refused(422, {"message": "Invalid request"})
+
+
 def _graphql_error(kind: str, message: str) -> dict[str, Any]:
     return {"data": None, "errors": [{"type": kind, "message": message}]}
 
@@ -221,12 +303,16 @@ def _comment_node(comment: dict[str, Any]) -> dict[str, Any]:
         "id": comment["id"],
         "body": comment["body"],
         "viewerDidAuthor": comment["author"] == ME,
+        "author": {"login": comment["author"]},
+        "authorAssociation": comment.get("association", "MEMBER"),
+        "createdAt": comment.get("at", "2026-01-01T00:00:00Z"),
     }
 
 
 def _thread_node(thread: dict[str, Any]) -> dict[str, Any]:
-    shown = {name: thread[name] for name in ("id", "isResolved", "path", "line", "startLine")}
-    return {**shown, "comments": {"nodes": [_comment_node(thread["comment"])]}}
+    names = ("id", "isResolved", "resolvedBy", "path", "line", "startLine", "diffSide")
+    nodes = list(map(_comment_node, [thread["comment"], *thread["answers"]]))
+    return {**{name: thread[name] for name in names}, "comments": {"nodes": nodes}}
 
 
 def _check_body(body: str) -> None:
@@ -236,8 +322,8 @@ def _check_body(body: str) -> None:
 
 def _errors(pull: Pull, comment: dict[str, Any]) -> list[str]:
     _check_body(comment["body"])
-    lines = hunk_lines(pull.files.get(comment["path"]) or "")
-    if comment.get("side") != "RIGHT" or comment["line"] not in lines:
+    lines = hunk_lines(pull.patch(comment["path"]), comment.get("side", ""))
+    if comment.get("side") not in ("LEFT", "RIGHT") or comment["line"] not in lines:
         return ["Pull request review thread line must be part of the diff"]
     start = comment.get("start_line")
     if start is None:

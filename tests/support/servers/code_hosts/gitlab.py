@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 from servers.code_hosts.json_server import Answer, JsonServer, Refused, Route, hunk_lines, paged
+from symposia.models.text.ids import format_timestamp, utcnow
 
 ME = 7
 _MAX_BODY = 1_000_000
@@ -24,6 +25,17 @@ class MergeRequest:
     #: False: GitLab has not compared the branches yet.
     is_prepared: bool = True
     discussions: list[dict[str, Any]] = field(default_factory=list)
+
+    def push(self, head: str, files: dict[str, str], *, is_forced: bool = False) -> None:
+        """A new commit: positions follow the text of their line, or stay those of an older diff."""
+        self.head, self.files = head, files
+        for position in (thread["notes"][0]["position"] for thread in self.threads):
+            side, mine, other = _side_of(position)
+            lines = hunk_lines(files.get(position["new_path"], ""), side)
+            at = [number for number, line in lines.items() if line[2] == position["text"]]
+            if at and not is_forced:
+                numbers = {mine: at[0], other: lines[at[0]][1]}
+                position |= {"head_sha": head, **{name: it for name, it in numbers.items() if it is not None}}
 
     @property
     def versions(self) -> dict[str, str]:
@@ -52,6 +64,8 @@ class GitLab(JsonServer):
         self.commits: dict[str, list[str]] = {}
         self.statuses: list[tuple[str, dict[str, Any]]] = []
         self.may_resolve = True
+        #: Access level by user.
+        self.members: dict[int, int] = {ME: 30, 3: 30}
         self._ids = count(1)
         super().__init__()
 
@@ -60,6 +74,7 @@ class GitLab(JsonServer):
         merge_request = rf"{project}/merge_requests/(\d+)"
         return [
             ("GET", "/user", lambda **_: (200, {"id": ME, "username": "project_1_bot"})),
+            ("GET", rf"{project}/members/all/(\d+)", self._member),
             ("GET", merge_request, self._merge_request),
             ("GET", rf"{merge_request}/diffs", self._diffs),
             ("GET", rf"{merge_request}/discussions", self._list),
@@ -67,6 +82,7 @@ class GitLab(JsonServer):
             ("PUT", rf"{merge_request}/discussions/(\w+)", self._resolve),
             ("PUT", rf"{merge_request}/discussions/(\w+)/notes/(\d+)", self._edit_discussion),
             ("DELETE", rf"{merge_request}/discussions/(\w+)/notes/(\d+)", self._delete_discussion),
+            ("POST", rf"{merge_request}/discussions/(\w+)/notes", self._reply),
             ("POST", rf"{merge_request}/notes", self._note),
             ("PUT", rf"{merge_request}/notes/(\d+)", self._edit),
             ("DELETE", rf"{merge_request}/notes/(\d+)", self._delete),
@@ -79,6 +95,37 @@ class GitLab(JsonServer):
         if int(number) not in self.merge_requests:
             raise Refused(404, {"message": "404 Merge Request Not Found"})
         return self.merge_requests[int(number)]
+
+    def _member(self, user: str, **_: Any) -> Answer:
+        if int(user) not in self.members:
+            raise Refused(404, {"message": "404 Not found"})
+        return 200, {"id": int(user), "access_level": self.members[int(user)]}
+
+    def answer(self, discussion: dict[str, Any], author: int, body: str) -> dict[str, Any]:
+        """An answer in a discussion, of anybody; returns its event."""
+        note = {"id": next(self._ids), "body": body, "author": user(author), "system": False}
+        discussion["notes"].append({**note, "created_at": format_timestamp(utcnow())})
+        attributes = {"noteable_type": "MergeRequest", "type": "DiffNote", "action": "create"}
+        return {
+            "object_kind": "note",
+            "user": user(author),
+            "project": {"web_url": "https://git.example.com/example/shop"},
+            "object_attributes": {"id": note["id"], "note": body, **attributes},
+            "merge_request": {"iid": next(iter(self.merge_requests))},
+        }
+
+    def _reply(self, number: str, discussion_id: str, *, body: dict[str, Any], **_: Any) -> Answer:
+        _check_body(body["body"])
+        self.answer(self._find_discussion(number, discussion_id), ME, body["body"])
+        self.changed()
+        return 201, {}
+
+    def resolve(self, discussion: dict[str, Any], author: int | None) -> None:
+        """Somebody resolves a discussion; None: reopens it."""
+        discussion["notes"][0] |= {
+            "resolved": author is not None,
+            "resolved_by": None if author is None else user(author),
+        }
 
     def _merge_request(self, number: str, **_: Any) -> Answer:
         found = self.find(number)
@@ -98,7 +145,10 @@ class GitLab(JsonServer):
         found = self.find(number)
         _check_body(body["body"])
         _check_position(found, body["position"])
-        added = self.add(int(number), ME, body["body"], position=body["position"])
+        position = body["position"]
+        side, mine, _ = _side_of(position)
+        text = hunk_lines(found.files[position["new_path"]], side)[position[mine]][2]
+        added = self.add(int(number), ME, body["body"], position={**position, "text": text})
         self.changed()
         return 201, added
 
@@ -107,7 +157,7 @@ class GitLab(JsonServer):
         note = {
             "id": next(self._ids),
             "body": body,
-            "author": {"id": author},
+            "author": user(author),
             "resolvable": "position" in more,
             **more,
         }
@@ -124,10 +174,10 @@ class GitLab(JsonServer):
     def _resolve(self, number: str, discussion_id: str, *, body: dict[str, Any], **_: Any) -> Answer:
         if not self.may_resolve:
             raise Refused(403, {"message": "403 Forbidden"})
-        note = self._find_discussion(number, discussion_id)["notes"][0]
-        note["resolved"] = body["resolved"]
+        discussion = self._find_discussion(number, discussion_id)
+        self.resolve(discussion, ME if body["resolved"] else None)
         self.changed()
-        return 200, note
+        return 200, discussion["notes"][0]
 
     def _edit_discussion(
         self, number: str, discussion_id: str, note_id: str, *, body: dict[str, Any], **_: Any
@@ -204,6 +254,11 @@ def _diff(path: str, patch: str, *, is_deleted: bool = False) -> dict[str, Any]:
     return {"old_path": path, "new_path": path, "diff": patch, "deleted_file": is_deleted}
 
 
+def user(number: int) -> dict[str, Any]:
+    """A user as notes name them."""
+    return {"id": number, "username": f"user-{number}"}
+
+
 def _check_body(body: str) -> None:
     if not body.strip() or len(body) > _MAX_BODY:
         raise Refused(400, {"message": "400 Bad request - Note can't be blank"})
@@ -212,9 +267,26 @@ def _check_body(body: str) -> None:
         raise AssertionError("a quick action would be executed")
 
 
+def _side_of(position: dict[str, Any]) -> tuple[str, str, str]:
+    """The side of a position, and the names of its line there and on the other side."""
+    is_right = "new_line" in position
+    return ("RIGHT", "new_line", "old_line") if is_right else ("LEFT", "old_line", "new_line")
+
+
 def _check_position(found: MergeRequest, position: dict[str, Any]) -> None:
     versions = {name: position.get(name) for name in found.versions}
-    line = hunk_lines(found.files.get(position["new_path"], "")).get(position.get("new_line", 0))
-    if versions != found.versions or line is None or position.get("old_line") != line[1]:
+    side, mine, other = _side_of(position)
+    lines = hunk_lines(found.files.get(position["new_path"], ""), side)
+    line = lines.get(position.get(mine, 0))
+    is_valid = versions == found.versions and line is not None and position.get(other) == line[1]
+    if is_valid and "line_range" in position:
+        ends = [position["line_range"][name] for name in ("start", "end")]
+        is_valid = ends[1][mine] == position[mine] and all(
+            re.fullmatch(r"[0-9a-f]{40}_\d+_\d+", end["line_code"])
+            and end["type"] == ("new" if side == "RIGHT" and end.get(other) is None else "old")
+            and lines[end[mine]][1] == end.get(other)
+            for end in ends
+        )
+    if not is_valid:
         message = '400 Bad request - Note {:line_code=>["can\'t be blank", "must be a valid line code"]}'
         raise Refused(400, {"message": message})

@@ -120,17 +120,18 @@ class JsonServer:
         self._thread.join()
 
 
-def hunk_lines(patch: str) -> dict[int, tuple[int, int | None, str]]:
-    """Lines of the new file by number: hunk, number in the old file (None: added), text."""
-    found: dict[int, tuple[int, int | None, str]] = {}
+def hunk_lines(patch: str, side: str = "RIGHT") -> dict[int, tuple[int, int | None, str]]:
+    """Lines of the new (LEFT: old) file by number: hunk, number in the other file (None: in one only), text."""
+    mine = "+" if side == "RIGHT" else "-"
+    lines: dict[int, tuple[int, int | None, str]] = {}
     old = new = hunk = 0
     for line in patch.split("\n"):
         header = re.match(r"@@ -(\d+),?\d* \+(\d+),?\d* @@", line)
         if header:
             old, new, hunk = int(header[1]), int(header[2]), hunk + 1
-        elif line[:1] in ("+", " "):
-            found[new] = (hunk, None if line[0] == "+" else old, line[1:])
-            old, new = old + (line[0] == " "), new + 1
-        elif line[:1] == "-":
-            old += 1
-    return found
+            continue
+        if line[:1] and line[0] in (mine, " "):
+            at, other = (new, old) if side == "RIGHT" else (old, new)
+            lines[at] = (hunk, None if line[0] == mine else other, line[1:])
+        old, new = old + (line[:1] in ("-", " ")), new + (line[:1] in ("+", " "))
+    return lines

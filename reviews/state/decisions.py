@@ -1,0 +1,79 @@
+"""Decisions of people about findings, in Redis: one hash of all repositories, which has no TTL."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import cast
+
+from pydantic import ValidationError
+from redis import Redis
+
+from ...models.errors import AmbiguousId, InvalidInput, invalid_input
+from ...models.text.ids import utcnow
+from ...state.redis.keys import DECISIONS
+from ..values.decisions import Decision
+from .store import Fields
+
+log = logging.getLogger(__name__)
+
+#: Maximum number of decisions; the oldest ones are dropped first.
+MAX_DECISIONS = 10_000
+
+
+class DecisionStore:
+    """Decisions of all repositories. The client must decode responses. All methods raise RedisUnavailable."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def of_repository(self, repository: str) -> list[Decision]:
+        """Return the decisions about a repository, the forgotten ones too, newest first."""
+        return [decision for decision in self.all() if decision.repository == repository]
+
+    def all(self) -> list[Decision]:
+        """Return all decisions, newest first."""
+        values = cast("list[str]", self._client.hvals(DECISIONS))
+        decisions = [decision for decision in map(_read, values) if decision is not None]
+        return sorted(decisions, key=lambda decision: (decision.at, decision.id), reverse=True)
+
+    def add_decisions(self, decisions: Iterable[Decision]) -> None:
+        """Store decisions; one about the same finding is replaced."""
+        fields: Fields = {
+            decision.id: decision.model_dump_json(exclude_defaults=True) for decision in decisions
+        }
+        if not fields:
+            return
+        self._client.hset(DECISIONS, mapping=fields)
+        if self._client.hlen(DECISIONS) > MAX_DECISIONS:
+            oldest = self.all()[MAX_DECISIONS:]
+            self._client.hdel(DECISIONS, *(decision.id for decision in oldest))
+
+    def forget(self, prefix: str) -> Decision:
+        """Mark the decision whose id begins with `prefix` as forgotten, and return it.
+
+        Raises:
+            InvalidInput: There is none.
+            AmbiguousId: There are several.
+        """
+        fitting = [
+            decision
+            for decision in self.all()
+            if decision.id.startswith(prefix) and not decision.is_forgotten
+        ]
+        if not fitting:
+            raise InvalidInput("decision", prefix, "must be the id of a decision: symposia review decisions")
+        if len(fitting) > 1:
+            raise AmbiguousId(prefix, [decision.id for decision in fitting], kind="decisions")
+        forgotten = fitting[0].model_copy(update={"is_forgotten": True, "at": utcnow()})
+        self.add_decisions([forgotten])
+        return forgotten
+
+
+def _read(text: str) -> Decision | None:
+    """Return a stored decision; None: a newer release wrote it in another form."""
+    try:
+        return Decision.model_validate_json(text)
+    except ValidationError as error:
+        log.warning("ignoring a decision in an unknown form: %s", invalid_input(error, "decision"))
+        return None
