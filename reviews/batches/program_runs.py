@@ -73,19 +73,24 @@ def _groups(
 ) -> list[tuple[Sequence[str], dict[str, JsonValue]]]:
     """Return the paths that one run reviews, with its settings: bandit has one table for all files of a run."""
     groups: dict[str, list[str]] = defaultdict(list)
-    tables: dict[str, dict[str, dict[str, JsonValue]]] = defaultdict(
-        lambda: {"ruff": {}, "python": {}, "modules": {}}
-    )
-    bandit: dict[str, JsonValue] = {}
+    tables: dict[str, dict[str, JsonValue]] = {}
     for path, text in files.items():
         own = settings.for_path(path, text) if settings.is_used else {}
         key = json.dumps(own.get("bandit")) if agent == "bandit" else ""
         groups[key].append(path)
-        bandit[key] = own.get("bandit") or {}
-        for name in ("ruff", "python"):
-            tables[key][name] |= own.get(name) or {}  # type: ignore[operator]
-        tables[key]["modules"] |= dict.fromkeys(own.get("modules") or ())  # type: ignore[arg-type]
-    return [
-        (paths, {**tables[key], "modules": list(tables[key]["modules"]), "bandit": bandit[key]})
-        for key, paths in groups.items()
-    ]
+        tables[key] = _join(tables.get(key, {}), own)
+    return [(paths, tables[key]) for key, paths in groups.items()]
+
+
+def _join(table: Mapping[str, JsonValue], other: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the settings of both: their tables and modules together."""
+    joined = dict(table)
+    for name, value in other.items():
+        before = joined.get(name)
+        if isinstance(before, dict) and isinstance(value, dict):
+            joined[name] = {**before, **value}
+        elif isinstance(before, list) and isinstance(value, list):
+            joined[name] = list(dict.fromkeys([*map(str, before), *map(str, value)]))
+        else:
+            joined[name] = value
+    return joined
