@@ -14,7 +14,7 @@ from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from pydantic import JsonValue
 from redis.exceptions import RedisError
@@ -60,6 +60,8 @@ STATE_EVERY_S = 1.0
 UNUSED_S, _CHECK_S = 30.0, 5.0
 #: Maximum number of sessions that are open at once, and their bytes; the one that was read least recently is closed.
 MAX_OPEN, MAX_OPEN_BYTES = 200, 100_000_000
+#: An entry of the transcript, and what else its HTML was made from: name, details, and the query of its links.
+RenderedKey: TypeAlias = tuple[TurnEntry, str, str, str]
 _ERRORS = (SymposiaError, RedisError, OSError)
 
 
@@ -80,8 +82,8 @@ class ShownSession:
     memory: Sequence[Mapping[str, JsonValue]] | None
     #: Why the memory could not be read; empty: it could.
     memory_problem: str
-    #: Entries of the transcript, with what their HTML was made from besides them, and the HTML: for all pages.
-    rendered: BoundedCache[tuple[TurnEntry, str, str], str]
+    #: HTML of entries of the transcript, for all pages.
+    rendered: BoundedCache[RenderedKey, str]
 
 
 class OpenSession:
@@ -121,7 +123,7 @@ class OpenSession:
         self.memory_problem = ""
         self._memory_turns = -1
         self._memory_task: asyncio.Task[None] | None = None
-        self.rendered: BoundedCache[tuple[TurnEntry, str, str], str] = BoundedCache(MAX_RENDERED, _size)
+        self.rendered: BoundedCache[RenderedKey, str] = BoundedCache(MAX_RENDERED, _size)
         #: Fragments of pages that follow the session, by what their addresses ask for; with what they were made from.
         self.fragments: dict[object, tuple[object, Fragments]] = {}
         #: Parts of the transcript that pages have asked for, by what their addresses ask for.

@@ -78,9 +78,9 @@ def compare_messages(other: Sequence[Message], this: Sequence[Message]) -> list[
         other: Messages of the other session with those of its history, oldest first.
         this: Messages of this session.
     """
-    keys = [[(message.author, message.role, message.content) for message in own] for own in (other, this)]
+    before, now = ([(each.author, each.role, each.content) for each in own] for own in (other, this))
     differences: list[Difference] = []
-    for tag, from1, to1, from2, to2 in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+    for tag, from1, to1, from2, to2 in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         if tag == "equal":
             differences.append(Difference(same=to1 - from1))
             continue
