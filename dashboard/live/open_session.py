@@ -50,6 +50,8 @@ MESSAGES, EVENTS = 100, 500
 MAX_RENDERED, _ENTRY_BYTES = 4_000_000, 1_000
 #: Maximum bytes of the newest messages of a session, and of the parts of its transcript that pages have asked for.
 MAX_MESSAGE_BYTES, MAX_TRANSCRIPT_BYTES = 8_000_000, 4_000_000
+#: Maximum number of addresses of a session whose fragments are kept.
+MAX_ADDRESSES = 8
 #: Approximate bytes of an attempt in the timeline.
 _SPAN_BYTES = 1_000
 #: Maximum characters that are shown of the output of a running turn.
@@ -125,7 +127,8 @@ class OpenSession:
         self._memory_task: asyncio.Task[None] | None = None
         self.rendered: BoundedCache[RenderedKey, str] = BoundedCache(MAX_RENDERED, _size)
         #: Fragments of pages that follow the session, by what their addresses ask for; with what they were made from.
-        self.fragments: dict[object, tuple[object, Fragments]] = {}
+        self.fragments: dict[SessionParams, tuple[object, Fragments]] = {}
+        self._fragment_bytes = 0
         #: Parts of the transcript that pages have asked for, by what their addresses ask for.
         self.transcripts: BoundedCache[SessionParams, Transcript] = BoundedCache(
             MAX_TRANSCRIPT_BYTES, _transcript_size
@@ -144,15 +147,21 @@ class OpenSession:
     @property
     def size(self) -> int:
         """Return approximately how many bytes it takes."""
+        cached = self.rendered.total + self.transcripts.total + self._fragment_bytes
+        return cached + self._message_bytes + _SPAN_BYTES * len(self.timeline.spans)
+
+    def keep(self, params: SessionParams, made_from: object, fragments: Fragments) -> None:
+        """Keep the fragments of an address: pages with the same one share them."""
+        if len(self.fragments) >= MAX_ADDRESSES:
+            self.fragments.clear()
+        self.fragments[params] = made_from, fragments
         # The turns in the fragments are those in `rendered`.
-        others = sum(
+        self._fragment_bytes = sum(
             2 * len(html)
-            for _, fragments in self.fragments.values()
-            for name, html in fragments.html.items()
+            for _, kept in self.fragments.values()
+            for name, html in kept.html.items()
             if not name.startswith(("turn-", "message-"))
         )
-        cached = self.rendered.total + self.transcripts.total
-        return others + cached + self._message_bytes + _SPAN_BYTES * len(self.timeline.spans)
 
     def shown(self) -> ShownSession:
         """Return what its pages show now."""

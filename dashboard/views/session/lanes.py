@@ -77,7 +77,8 @@ def make_axis(
     if until_ms is not None:
         return Axis(from_ms, max(until_ms, from_ms + 1))
     if is_final:
-        return Axis(from_ms, max([*(span.get("ended_ms") or now_ms for span in spans), from_ms + 1]))
+        ends = [span.get("ended_ms") or now_ms for span in spans]
+        return Axis(from_ms, max([*ends, *begins, from_ms + 1]))
     length = max(now_ms - from_ms, *(begin - from_ms for begin in begins), 1_000)
     step = max((1 << (length.bit_length() - 1)) // _STEPS, 1_000)
     return Axis(from_ms, from_ms + -(-length // step) * step)
