@@ -30,8 +30,9 @@ _KINDS = {
     "refused": "bad",
 }
 
-#: States of open turns whose next attempt has not begun: in the queue, after a failure, because of a limit elsewhere.
-WAITING = ("queued", "retries", "postponed")
+#: States of open turns that pause: after a failure, or because of a limit elsewhere; and of those without a worker.
+PAUSING = ("retries", "postponed")
+WAITING = ("queued", *PAUSING)
 
 Span = Mapping[str, Any]
 
