@@ -42,6 +42,8 @@ STATUS_STYLE = {
     ShownStatus.COMPLETED: "green",
     ShownStatus.CANCELLED: "red",
 }
+#: Statuses whose change is shown with the person who made it.
+_BY_PEOPLE = (CollabStatus.SUSPENDED, CollabStatus.CANCELLED)
 
 
 def heading(collab: Collab) -> Text:
@@ -115,10 +117,6 @@ def summary_table(results: Sequence[JobResult]) -> Table:
 
 #: Minimum seconds in the queue for which a line is shown.
 _LONG_S = 1.0
-
-
-#: Statuses whose change is shown with the person who made it.
-_BY_PEOPLE = (CollabStatus.SUSPENDED, CollabStatus.CANCELLED)
 
 
 def details(job: CollabJob, screen: Console, *, last: int, stuck_ms: int) -> Iterator[Text]:

@@ -118,7 +118,7 @@ class SessionPage(PageHandler):
             reader = await client.archived()
             comparison = await client.run(compare_sessions, view.opened.job, other, reader)
         except SymposiaError as error:
-            problem = make_visible(str(error))
+            problem = str(error)
         return session_html(self).render(
             "compare", view.opened.job.id, comparison=comparison, problem=problem, params=params
         )

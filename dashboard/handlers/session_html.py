@@ -22,7 +22,6 @@ from ..views.session.stop_words import stop_in_words
 from ..views.session.transcript import Transcript
 from ..views.session.turn_entries import TurnEntry, TurnFacts, build_entries, live_entries
 from ..views.texts import duration, short_duration
-from ..views.visible import make_visible
 from .base import DashboardHandler
 
 #: Participants above whose number their table scrolls.
@@ -88,7 +87,6 @@ class SessionHtml:
             exact=escape,
             markdown=render_markdown,
             time_html=time_html,
-            visible=make_visible,
             state_class=lambda state: _STATES.get(state, ""),
             **values,
         ).decode()
@@ -139,7 +137,7 @@ class SessionHtml:
             short_duration=short_duration,
             history=spec.history,
             room=spec.memory and spec.memory.room_id,
-            stops=make_visible(stop_in_words(without_safety_cap(spec.stop))),
+            stops=stop_in_words(without_safety_cap(spec.stop)),
             params=params,
         )
         for name in ("questions", "open", "board", "decisions", "tensions"):

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 #: Event after which the page does not connect again.
 _END_EVENT = "event: end\ndata: {}\n\n"
-#: Maximum number of addresses of one session whose fragments are kept.
-MAX_ADDRESSES = 8
 #: Maximum number of a turn in an address.
 MAX_TURN = 10**9
 
@@ -131,10 +129,7 @@ class SessionView:
             return before[1]
         fragments = await self._services.client.run(self._render, opened.shown())
         if self.params.is_live:
-            # Pages with the same address share them.
-            if len(opened.fragments) >= MAX_ADDRESSES:
-                opened.fragments.clear()
-            opened.fragments[self.params] = made_from, fragments
+            opened.keep(self.params, made_from, fragments)
         return fragments
 
     async def wait(self, timeout_s: float) -> None:

@@ -14,7 +14,7 @@ from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from pydantic import JsonValue
 from redis.exceptions import RedisError
@@ -50,6 +50,8 @@ MESSAGES, EVENTS = 100, 500
 MAX_RENDERED, _ENTRY_BYTES = 4_000_000, 1_000
 #: Maximum bytes of the newest messages of a session, and of the parts of its transcript that pages have asked for.
 MAX_MESSAGE_BYTES, MAX_TRANSCRIPT_BYTES = 8_000_000, 4_000_000
+#: Maximum number of addresses of a session whose fragments are kept.
+MAX_ADDRESSES = 8
 #: Approximate bytes of an attempt in the timeline.
 _SPAN_BYTES = 1_000
 #: Maximum characters that are shown of the output of a running turn.
@@ -60,6 +62,8 @@ STATE_EVERY_S = 1.0
 UNUSED_S, _CHECK_S = 30.0, 5.0
 #: Maximum number of sessions that are open at once, and their bytes; the one that was read least recently is closed.
 MAX_OPEN, MAX_OPEN_BYTES = 200, 100_000_000
+#: An entry of the transcript, and what else its HTML was made from: name, details, and the query of its links.
+RenderedKey: TypeAlias = tuple[TurnEntry, str, str, str]
 _ERRORS = (SymposiaError, RedisError, OSError)
 
 
@@ -80,8 +84,8 @@ class ShownSession:
     memory: Sequence[Mapping[str, JsonValue]] | None
     #: Why the memory could not be read; empty: it could.
     memory_problem: str
-    #: Entries of the transcript, with what their HTML was made from besides them, and the HTML: for all pages.
-    rendered: BoundedCache[tuple[TurnEntry, str, str], str]
+    #: HTML of entries of the transcript, for all pages.
+    rendered: BoundedCache[RenderedKey, str]
 
 
 class OpenSession:
@@ -121,9 +125,10 @@ class OpenSession:
         self.memory_problem = ""
         self._memory_turns = -1
         self._memory_task: asyncio.Task[None] | None = None
-        self.rendered: BoundedCache[tuple[TurnEntry, str, str], str] = BoundedCache(MAX_RENDERED, _size)
+        self.rendered: BoundedCache[RenderedKey, str] = BoundedCache(MAX_RENDERED, _size)
         #: Fragments of pages that follow the session, by what their addresses ask for; with what they were made from.
-        self.fragments: dict[object, tuple[object, Fragments]] = {}
+        self.fragments: dict[SessionParams, tuple[object, Fragments]] = {}
+        self._fragment_bytes = 0
         #: Parts of the transcript that pages have asked for, by what their addresses ask for.
         self.transcripts: BoundedCache[SessionParams, Transcript] = BoundedCache(
             MAX_TRANSCRIPT_BYTES, _transcript_size
@@ -142,15 +147,21 @@ class OpenSession:
     @property
     def size(self) -> int:
         """Return approximately how many bytes it takes."""
+        cached = self.rendered.total + self.transcripts.total + self._fragment_bytes
+        return cached + self._message_bytes + _SPAN_BYTES * len(self.timeline.spans)
+
+    def keep(self, params: SessionParams, made_from: object, fragments: Fragments) -> None:
+        """Keep the fragments of an address: pages with the same one share them."""
+        if len(self.fragments) >= MAX_ADDRESSES:
+            self.fragments.clear()
+        self.fragments[params] = made_from, fragments
         # The turns in the fragments are those in `rendered`.
-        others = sum(
+        self._fragment_bytes = sum(
             2 * len(html)
-            for _, fragments in self.fragments.values()
-            for name, html in fragments.html.items()
+            for _, kept in self.fragments.values()
+            for name, html in kept.html.items()
             if not name.startswith(("turn-", "message-"))
         )
-        cached = self.rendered.total + self.transcripts.total
-        return others + cached + self._message_bytes + _SPAN_BYTES * len(self.timeline.spans)
 
     def shown(self) -> ShownSession:
         """Return what its pages show now."""

@@ -13,7 +13,6 @@ from ....jobs.collab import CollabJob
 from ....jobs.continuing import earlier_messages
 from ....models.protocol.dialog import Message
 from ....state.sessions.records import SessionState
-from ..visible import make_visible
 
 if TYPE_CHECKING:
     from ....archive.sessions.reader import ArchiveReader
@@ -78,9 +77,9 @@ def compare_messages(other: Sequence[Message], this: Sequence[Message]) -> list[
         other: Messages of the other session with those of its history, oldest first.
         this: Messages of this session.
     """
-    keys = [[(message.author, message.role, message.content) for message in own] for own in (other, this)]
+    before, now = ([(each.author, each.role, each.content) for each in own] for own in (other, this))
     differences: list[Difference] = []
-    for tag, from1, to1, from2, to2 in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+    for tag, from1, to1, from2, to2 in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         if tag == "equal":
             differences.append(Difference(same=to1 - from1))
             continue
@@ -96,8 +95,8 @@ def _pieces(other: str, this: str) -> Iterator[Piece]:
     one, two = _WORDS.findall(other), _WORDS.findall(this)
     for tag, from1, to1, from2, to2 in SequenceMatcher(None, one, two).get_opcodes():
         if tag == "equal":
-            yield Piece("", make_visible("".join(one[from1:to1])))
+            yield Piece("", "".join(one[from1:to1]))
             continue
         for kind, words in (("del", one[from1:to1]), ("ins", two[from2:to2])):
             if words:
-                yield Piece(kind, make_visible("".join(words)))
+                yield Piece(kind, "".join(words))

@@ -30,8 +30,9 @@ _KINDS = {
     "refused": "bad",
 }
 
-#: States of open turns whose next attempt has not begun: in the queue, after a failure, because of a limit elsewhere.
-WAITING = ("queued", "retries", "postponed")
+#: States of open turns that pause: after a failure, or because of a limit elsewhere; and of those without a worker.
+PAUSING = ("retries", "postponed")
+WAITING = ("queued", *PAUSING)
 
 Span = Mapping[str, Any]
 
@@ -77,7 +78,8 @@ def make_axis(
     if until_ms is not None:
         return Axis(from_ms, max(until_ms, from_ms + 1))
     if is_final:
-        return Axis(from_ms, max([*(span.get("ended_ms") or now_ms for span in spans), from_ms + 1]))
+        ends = [span.get("ended_ms") or now_ms for span in spans]
+        return Axis(from_ms, max([*ends, *begins, from_ms + 1]))
     length = max(now_ms - from_ms, *(begin - from_ms for begin in begins), 1_000)
     step = max((1 << (length.bit_length() - 1)) // _STEPS, 1_000)
     return Axis(from_ms, from_ms + -(-length // step) * step)

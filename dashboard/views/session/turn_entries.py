@@ -17,7 +17,7 @@ from ....models.protocol.dialog import Message
 from ....models.text.ids import entry_key
 from ....models.turns.tool_uses import tool_uses_of
 from ..visible import make_visible
-from .lanes import WAITING, Span
+from .lanes import PAUSING, WAITING, Span
 from .markdown import Rendered, render_markdown
 
 #: Outcomes of attempts without a message, in words; others are shown as they are.
@@ -201,8 +201,8 @@ def live_entries(
                 texts=live,
                 state="writes" if text and state == "speaking" else state,
                 attempt=max(turn["attempt"] + (state == "retries"), 1),
-                since_ms=None if state in WAITING[1:] else since_ms,
-                next_ms=since_ms if state in WAITING[1:] else None,
+                since_ms=None if state in PAUSING else since_ms,
+                next_ms=since_ms if state in PAUSING else None,
                 **facts.of_open(turn["turn"]),
             )
         )

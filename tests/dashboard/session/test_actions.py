@@ -185,7 +185,9 @@ def test_ended_session_is_continued_and_forked(dashboard, is_archived):
     result_of(job, timeout_s=60)
     if is_archived:
         dashboard.expire(job)
-    assert dashboard.get(job)["actions"] == ["continue", "fork"]
+    session = dashboard.get(job)
+    assert session["actions"] == ["continue", "fork"]
+    assert session["budget"] == [{"unit": "rounds", "limit": 1, "used": 1, "reserved": 0}]
     opened = {}
     for action in ("continue", "fork"):
         new = dashboard.client.get_job(dashboard.act(job, action, NEW_SESSIONS[action]).json()["id"])

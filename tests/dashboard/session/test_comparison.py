@@ -28,11 +28,11 @@ def test_messages_are_matched(other, this, expected):
     assert parts == expected
 
 
-def test_texts_differ_word_by_word_and_are_visible():
-    (part,) = compare_messages(messages("The old\x1b cat."), messages("The new cat."))
+def test_texts_differ_word_by_word():
+    (part,) = compare_messages(messages("The old cat."), messages("The new cat."))
     assert [(piece.tag, piece.text) for piece in part.pieces] == [
         ("", "The "),
-        ("del", "old␛"),
+        ("del", "old"),
         ("ins", "new"),
         ("", " cat."),
     ]

@@ -36,7 +36,7 @@ UNSAFE = """() => {
   }
   for (const it of root.querySelectorAll("img, script, style, object, [onerror]")) found.push(it.outerHTML);
   for (const it of root.querySelectorAll("a[href]")) {
-    if (!/^(https?:|mailto:|[/])/.test(it.getAttribute("href"))) found.push(it.outerHTML);
+    if (!/^(https?:|mailto:|[/?])/.test(it.getAttribute("href"))) found.push(it.outerHTML);
   }
   return found;
 }"""
