@@ -222,7 +222,9 @@ def _node_html(node: Node) -> str:
     attributes = "".join(f' {name}="{escape(str(value))}"' for name, value in _html_attributes(node))
     if tag in _VOID:
         return f"<{tag}{attributes}>"
-    return f"<{tag}{attributes}>{to_html(cast('list[Node]', node['children']))}</{tag}>"
+    element = f"<{tag}{attributes}>{to_html(cast('list[Node]', node['children']))}</{tag}>"
+    # A wide table scrolls, also with the keyboard.
+    return f'<div class="scroll-x" tabindex="0">{element}</div>' if tag == "table" else element
 
 
 def _html_attributes(node: Mapping[str, Node]) -> Iterator[tuple[str, object]]:
