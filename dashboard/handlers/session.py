@@ -80,7 +80,7 @@ class SessionPage(PageHandler):
         view = open_session_view(self, session_id)
         fragments = await view.read()
         row, params = view.row, view.params
-        notice = session_notice(row, self.services.hub.condition(session_id), self.health.now_ms())
+        notice = session_notice(row, self.services.hub.condition(session_id), self.health.judged_ms())
         events = None
         if params.events:
             before = None if params.events == "newest" else params.events

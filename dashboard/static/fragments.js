@@ -13,6 +13,7 @@ const AGE_MS = 1000;
 const root = document.querySelector("[data-view], [data-live]");
 let token = root.dataset.sent;
 let streamAt = 0;
+let shownAt = Date.now(); // when the page was not stale
 
 const address = (end) => {
   const query = new URLSearchParams(location.search);
@@ -92,9 +93,10 @@ async function poll() {
   setTimeout(poll, POLL_MS);
 }
 
-/** Write the times of the page: `data-as` is `ago`, `for`, `clock`, `minute` or `moment`. Old data has no ages. */
+/** Write the times of the page: `data-as` is `ago`, `for`, `clock`, `minute` or `moment`. What is old does not grow older. */
 function tellTimes() {
   const isOld = isStale();
+  if (!isOld) shownAt = Date.now();
   for (const element of root.querySelectorAll("time[data-as]")) {
     const at = new Date(element.dateTime);
     const text = textOf(at, element.dataset.as, isOld);
@@ -104,8 +106,8 @@ function tellTimes() {
 }
 
 function textOf(at, form, isOld) {
-  if (form === "for") return span(Date.now() - at);
-  if (form === "ago" && !isOld) return `${span(Date.now() - at)} ago`;
+  if (form === "for") return span(shownAt - at);
+  if (form === "ago" && !isOld) return `${span(shownAt - at)} ago`;
   if (form === "moment") return at.toLocaleString([], { dateStyle: "medium", timeStyle: "short", hour12: false });
   const isToday = at.toDateString() === new Date().toDateString();
   const date = isToday ? {} : { day: "numeric", month: "short" };

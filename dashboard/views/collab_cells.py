@@ -123,8 +123,8 @@ def _status_html(row: CollabRow) -> str:
     if ended_ms is not None:
         # The reason of a cancelled session is a sentence of a person.
         return "" if row["shown"] == "cancelled" else escape_visible(_words(row["reason"]))
-    if row["attention"] is not None or row["shown"] == "suspended":
-        since_ms = row["attention_since_ms"] if row["attention"] else row["updated_ms"]
+    if row["attention"] is not None:
+        since_ms = row["attention_since_ms"]
         return f"since {time_html(since_ms, 'clock')}" if since_ms else ""
     times = [speaker["since_ms"] for speaker in row["speakers"] if speaker["since_ms"]]
     if not times:

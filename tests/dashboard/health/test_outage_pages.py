@@ -110,6 +110,11 @@ def test_pages_say_that_redis_does_not_answer(services: Expendable, open_pages: 
     services.server.stop()
     expect_said(pages, "Redis does not answer since", "Stale")
     assert prefix_of_status(session) == '"was: "'
+    why = session.locator("#session-notice")
+    expect(why).to_contain_text("ann speaks for")
+    before, line = why.inner_text(), session.locator("#health .notice").inner_text()
+    expect(session.locator("#health .notice")).not_to_have_text(line)  # seconds have passed
+    assert why.inner_text() == before
     late = open_pages("/collabs", paths[-1], "/inbox")
     expect_said(late, "Redis does not answer since", "Stale")
     expect_layout(pages, pictures, "no-redis")
@@ -121,7 +126,8 @@ def test_pages_say_that_redis_does_not_answer(services: Expendable, open_pages: 
     services.gate.touch()
     for page in (session, late[paths[-1]]):
         expect(page.locator("#status")).to_have_text("completed")
-    expect(pages["/collabs"].locator("#rows .state", has_text="completed")).to_be_visible()
+    row = pages["/collabs"].locator(f"#row-{paths[-1].removeprefix('/collabs/')}")
+    expect(row.locator(".state")).to_have_text("completed")
     expect(session.locator("#health .fresh")).to_have_text(re.compile("^Ended"))
     session.clock.install()
     session.clock.fast_forward(60_000)
