@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from playwright.sync_api import Page
+from playwright.sync_api import TimeoutError as PageTimeoutError
+
+from scaling import patient
 
 WIDTHS = (1400, 1000, 800, 390)
 #: Maximum pixels of a picture.
@@ -52,6 +56,8 @@ def layout_faults(page: Page, pictures: Path, name: str) -> list[str]:
     faults = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 844})
+        with suppress(PageTimeoutError):  # a script may change the page after its width has changed
+            page.wait_for_function(f"!({FAULTS})().length", polling=100, timeout=patient(2_000))
         faults += [f"{width}: {line}" for line in page.evaluate(FAULTS)]
         # A page as high as its content: a browser does not draw turns that are out of sight.
         height = page.evaluate("document.documentElement.scrollHeight")
