@@ -173,7 +173,7 @@ def test_page_fits_at_any_width(names, open_tab, pictures, name):
     path, complete = (text.format(**names) for text in PAGES[name])
     tab = open_tab(path)
     expect(tab.page.locator(complete).first).to_be_visible()
-    assert layout_faults(tab.page, pictures, name) == []
+    assert layout_faults(tab.page, pictures, name) == {}
     if name.startswith("unknown"):
         tab.errors.clear()  # the browser reports the status 404
 

@@ -51,18 +51,18 @@ FAULTS = """() => {
 }"""
 
 
-def layout_faults(page: Page, pictures: Path, name: str) -> list[str]:
-    """What is wrong, with the width. Pictures in both themes are written to the folder, as `name-width-theme.png`."""
-    faults = []
+def layout_faults(page: Page, pictures: Path, name: str) -> dict[int, list[str]]:
+    """Faults of a page at each width that has some. Pictures in both themes are written as `name-width-theme.png`."""
+    faults = {}
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 844})
         with suppress(PageTimeoutError):  # a script may change the page after its width has changed
             page.wait_for_function(f"!({FAULTS})().length", polling=100, timeout=patient(2_000))
-        faults += [f"{width}: {line}" for line in page.evaluate(FAULTS)]
+        faults[width] = page.evaluate(FAULTS)
         # A page as high as its content: a browser does not draw turns that are out of sight.
         height = page.evaluate("document.documentElement.scrollHeight")
         page.set_viewport_size({"width": width, "height": min(height, MAX_HEIGHT)})
         for theme in THEMES:
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             page.screenshot(path=pictures / f"{name}-{width}-{theme}.png")
-    return faults
+    return {width: lines for width, lines in faults.items() if lines}
