@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from ..client.aio.client import AsyncClient
-from ..models.errors import ReviewNotFound, StateError
+from ..models.errors import ArchiveUnavailable, ReviewNotFound, StateError
+from ..models.text.ids import ms_from_moment
 from ..reviews.state.records import BatchView
 from ..reviews.values.findings import Finding
-from ..reviews.values.runs import ReviewRun
+from ..reviews.values.runs import ReviewRun, TrendPoint
 from .views.review_rows import sort_findings
 
 #: Number of runs in memory.
 _KEPT = 4
 #: Seconds until an active run is read again.
 _FRESH_S = 5.0
+#: Number of runs of a trend, and of the newest runs among which they are found.
+MAX_TREND, _TREND_RUNS = 12, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,13 @@ class LoadedRun:
     view: BatchView | None
     #: `time.monotonic()` of the reading.
     read_at: float
+    #: Archived runs of the same root, panel and branch until this one, the oldest first.
+    trend: tuple[TrendPoint, ...] = ()
+
+    @property
+    def before(self) -> TrendPoint | None:
+        """The archived run before this one; None: there is none."""
+        return next((point for point in reversed(self.trend) if point.run_id != self.run.id), None)
 
 
 class ReviewRuns:
@@ -54,7 +64,7 @@ class ReviewRuns:
         self._readings = asyncio.Semaphore(_KEPT)
 
     async def read(self, review_id: str) -> tuple[LoadedRun, BatchView | None]:
-        """Return a run, at most some seconds old, and its progress now; None: only the archive has it.
+        """Return a run, at most some seconds old, and its progress now; None: only the archive has the run.
 
         Raises:
             ReviewNotFound: There is no such review.
@@ -74,7 +84,17 @@ class ReviewRuns:
     async def _load(self, review_id: str, view: BatchView | None) -> LoadedRun:
         async with self._readings:
             run = await (await self._client.get_review(review_id)).run()
-        return LoadedRun(run, sort_findings(run.findings), view, time.monotonic())
+        return LoadedRun(run, sort_findings(run.findings), view, time.monotonic(), await self._trend(run))
+
+    async def _trend(self, run: ReviewRun) -> tuple[TrendPoint, ...]:
+        try:
+            points = await self._client.review_trend(
+                run.root or run.root_name, panel=run.panel, branch=run.branch or None, limit=_TREND_RUNS
+            )
+        except ArchiveUnavailable:
+            return ()
+        started_ms = ms_from_moment(run.started_at)
+        return tuple(point for point in points if point.started_ms <= started_ms)[-MAX_TREND:]
 
     async def _progress(self, review_id: str) -> BatchView | None:
         try:

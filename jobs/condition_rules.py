@@ -152,15 +152,24 @@ def _person(state: SessionState, turns: Sequence[TurnRecord], roster: Roster) ->
             answerers=tuple(roster.name(name) for name in names),
             answerer_roles=tuple(roster.roles.get(name, "") for name in names),
             detail=waiting.question.text,
-            then=_without_answer(waiting, roster),
+            then=without_answer(waiting, roster),
             since_ms=turn.parking.parked_ms,
             due_ms=turn.parking.until_ms,
         )
     return None
 
 
-def _without_answer(waiting: ParkedQuestion, roster: Roster) -> str:
+def without_answer(waiting: ParkedQuestion, roster: Roster) -> str:
+    """Return what happens at the deadline of a question without an answer.
+
+    Args:
+        waiting: The question.
+        roster: Settings of its session.
+    """
     policy = waiting.policy
+    # A default answer is no decision about what a guard holds.
+    if waiting.is_for_guard and policy.then is TimeoutAction.DEFAULT:
+        return "it counts as refused"
     match policy.then:
         case TimeoutAction.DEFAULT:
             return f"“{policy.default}” is taken for the answer"
@@ -172,6 +181,8 @@ def _without_answer(waiting: ParkedQuestion, roster: Roster) -> str:
             )
         case TimeoutAction.CANCEL:
             return "the session is cancelled"
+        case _ if waiting.is_decision:
+            return "it counts as refused"
         case _:
             return "the turn is skipped" if waiting.is_own else "the agent goes on without one"
 

@@ -89,6 +89,8 @@ def _of_batch(context: ReviewContext, batch_id: str) -> ListedReview:
         started=timestamp_from_ms(view.started_ms),
         items={name: count for name in _ITEM_STATES if (count := getattr(view, name))},
         findings={},
+        tokens=view.spent_tokens,
+        cost_micros=view.spent_cost_micros,
     )
 
 

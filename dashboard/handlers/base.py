@@ -105,6 +105,13 @@ class DashboardHandler(AnswerHandler):
         options = self.flower_options
         return bool(options.basic_auth or options.auth) and not options.read_only
 
+    @property
+    def user_name(self) -> str:
+        """Return the name of the user; empty: none has logged in, or it has no name."""
+        if isinstance(self.current_user, str):
+            return self.current_user
+        return basic_user(self.request.headers.get("Authorization", ""))
+
     def query_text(self, name: str, default: str = "") -> str:
         """Return an argument of the URL as it was sent. Flower's `get_argument` escapes it for HTML."""
         return RequestHandler.get_query_argument(self, name, default) or default
@@ -220,9 +227,7 @@ class ActionHandler(DashboardHandler):
     @property
     def actor(self) -> str:
         """Return who acts, for events: the user who has logged in; `flower`: a user without a name."""
-        if isinstance(self.current_user, str):
-            return self.current_user
-        return basic_user(self.request.headers.get("Authorization", "")) or "flower"
+        return self.user_name or "flower"
 
     def _body(self) -> dict[str, JsonValue]:
         kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()

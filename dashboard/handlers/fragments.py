@@ -23,6 +23,15 @@ def sent_pages(application: Application) -> SentPages:
     return one_of_process(application, SentPages, SentPages)
 
 
+def render_fragment(handler: DashboardHandler, name: str, **values: object) -> str:
+    """Return a template in `templates/fragments/` as HTML."""
+    template = handler.application.settings["template_loader"].load(f"fragments/{name}.html")
+    text: str = template.generate(
+        base_url=handler.base_url, allows_actions=handler.allows_actions, **values
+    ).decode()
+    return text.strip()
+
+
 def sent_token(handler: DashboardHandler) -> str:
     """Return the token of a page. A reconnecting browser sends it in a header."""
     return handler.request.headers.get("Last-Event-ID") or handler.query_text("after")

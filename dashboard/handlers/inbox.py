@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+from html import escape
 from typing import Any
 
 from pydantic import JsonValue
 from tornado.web import url
 
-from ..views.questions import MAX_QUESTIONS, build_question_page
-from .base import ActionHandler, DataHandler, PageHandler
+from ..live.fragments import Fragments, SentFragments
+from ..live.inbox import MAX_SESSIONS, OpenQuestions, read_closed
+from ..views.collab_cells import time_html
+from ..views.inbox_parts import TIMES, InboxParams, asked_names, inbox_tabs, read_inbox_params
+from ..views.questions import MAX_QUESTIONS, OpenQuestion, build_question_page
+from ..views.session.bounded_cache import BoundedCache
+from ..views.session.markdown import render_markdown
+from .base import ActionHandler, DashboardHandler, DataHandler, PageHandler, one_of_process
+from .fragments import render_fragment, sent_pages
 from .session_actions import answer_question, read_text
+
+#: Maximum bytes of rendered questions of this process.
+_MAX_RENDERED = 4_000_000
 
 
 def inbox_routes() -> list[Any]:
@@ -21,12 +33,115 @@ def inbox_routes() -> list[Any]:
     ]
 
 
+class InboxView:
+    """The live parts of an open inbox.
+
+    Args:
+        handler: The handler of a request, whose address says which questions are shown.
+    """
+
+    def __init__(self, handler: DashboardHandler) -> None:
+        self._handler = handler
+        self._sessions = handler.services.sessions
+        self._path = handler.reverse_url("inbox")
+        self.params, self.notices = read_inbox_params(
+            {name: handler.query_text(name) for name in ("for", "state", "since")}
+        )
+        services = handler.services
+        self._questions = one_of_process(
+            handler.application, OpenQuestions, lambda: OpenQuestions(services.hub, services.sessions)
+        )
+        self._rendered = one_of_process(handler.application, _RenderedQuestions, _RenderedQuestions)
+        self._revision = 0
+
+    def questions(self) -> tuple[OpenQuestion, ...]:
+        """Return all open questions."""
+        return self._questions.read()
+
+    async def read(self) -> Fragments:
+        """Return the fragments of this moment."""
+        self._revision = self._sessions.revision
+        questions, params = self.questions(), self.params
+        wanted = [question for question in questions if question.is_for(params.person)]
+        html = {
+            f"question-{question.id}": self._rendered.get(question, partial(self._render_question, question))
+            for question in wanted[:MAX_QUESTIONS]
+        }
+        order = tuple(html)
+        tabs = inbox_tabs(params, questions, self._path, viewer=self._handler.user_name)
+        html["tabs"] = render_fragment(self._handler, "inbox_tabs", tabs=tabs)
+        html["inbox-end"] = render_fragment(
+            self._handler,
+            "inbox_end",
+            path=self._path,
+            params=params,
+            shown=len(order),
+            total=len(wanted),
+            others=len(questions) - len(wanted),
+        )
+        return Fragments(html, {"questions": order})
+
+    async def wait(self, timeout_s: float) -> None:
+        """Wait for a change of a session."""
+        _ = await self._sessions.wait_for_change(self._revision, timeout_s=timeout_s)
+
+    def _render_question(self, question: OpenQuestion) -> str:
+        rendered = render_markdown(question.text)
+        return render_fragment(
+            self._handler, "question", question=question, rendered=rendered, time_html=time_html, exact=escape
+        )
+
+
+class _RenderedQuestions(BoundedCache[OpenQuestion, str]):
+    """HTML of questions: a question is rendered once for all pages."""
+
+    def __init__(self) -> None:
+        super().__init__(_MAX_RENDERED, lambda question, html: 2 * (len(question.text) + len(html)))
+
+
 class InboxPage(PageHandler):
-    """The inbox."""
+    """The inbox. Its address says whose questions, open or closed ones, it shows."""
 
     async def get(self) -> None:
         """Send the page."""
-        self.render_page("inbox.html", title="Inbox", tab="inbox", script="inbox.js")
+        view = InboxView(self)
+        fragments, params = await view.read(), view.params
+        closed = None if params.state == "open" else await self._closed(params)
+        self.render_page(
+            "inbox.html",
+            title="Inbox",
+            tab="inbox",
+            script="forms.js",
+            html=fragments.html,
+            questions=fragments.lists["questions"],
+            params=params,
+            notices=view.notices,
+            names=asked_names(view.questions()),
+            sent=sent_pages(self.application).put(SentFragments.of(fragments)),
+            closed=closed,
+            times=[
+                (params.href(self.reverse_url("inbox"), since=since), words, params.since == since)
+                for since, words in TIMES.items()
+            ],
+            time_html=time_html,
+            MAX_QUESTIONS=MAX_QUESTIONS,
+            MAX_SESSIONS=MAX_SESSIONS,
+        )
+
+    async def _closed(self, params: InboxParams) -> list[dict[str, Any]]:
+        """Return the closed questions of a state, with the names of people in their sessions."""
+        services = self.services
+        since_ms = services.hub.now_ms() - int(params.since_s * 1000)
+        closed = await read_closed(services.redis, services.sessions.rows(), since_ms=since_ms)
+        shown = []
+        for row, question in closed:
+            names = {agent["participant"]: agent["name"] for agent in row["agents"]}
+            is_wanted = bool(question.by) == (params.state == "answered")
+            if is_wanted and (not params.person or params.person in {*question.asked, question.by}):
+                asked = [names.get(name, name) for name in question.asked]
+                by, asker = names.get(question.by, question.by), names.get(question.participant, "")
+                shown.append({"row": row, "question": question, "asked": asked, "by": by, "asker": asker})
+        return shown[:MAX_QUESTIONS]
 
 
 class InboxData(DataHandler):

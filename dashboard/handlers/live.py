@@ -25,6 +25,8 @@ from .collab_list import list_view
 from .collabs import read_query
 from .fragments import poll_fragments, send_fragments
 from .health import health_event
+from .inbox import InboxView
+from .schedules import SchedulesView
 
 #: Seconds without an event after which a comment is sent, so that proxies keep the connection.
 PING_S = 15.0
@@ -99,7 +101,11 @@ class StreamHandler(DashboardHandler):
 
 
 #: Name in the URL -> view of the page.
-_VIEWS: dict[str, Callable[[DashboardHandler], View]] = {"collabs": list_view}
+_VIEWS: dict[str, Callable[[DashboardHandler], View]] = {
+    "collabs": list_view,
+    "inbox": InboxView,
+    "schedules": SchedulesView,
+}
 
 
 def open_view(handler: DashboardHandler) -> View | None:

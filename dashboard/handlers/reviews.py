@@ -1,4 +1,4 @@
-"""Reviews: list, one run, its findings and items, and its reports."""
+"""Reviews as JSON, their reports, and actions. The pages are in `review_pages.py`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,18 @@ from typing import Any
 from pydantic import JsonValue
 from tornado.web import HTTPError, url
 
-from ...models.severity import Severity
-from ...reviews.reports.formats import format_of, formats
+from ...reviews.reports.formats import format_of
 from ...reviews.reports.html import content_policy, to_html
-from ...reviews.values.findings import FindingStatus
-from ..review_runs import LoadedRun, ReviewRuns
-from ..security import CONTENT_POLICY
+from ..review_runs import LoadedRun
 from ..views import review_rows
 from ..views.visible import make_visible
-from .base import ActionHandler, DashboardHandler, DataHandler, PageHandler
+from .base import ActionHandler, DashboardHandler, DataHandler
 from .downloads import DownloadHandler, zip_pieces
+from .review_pages import ReviewChanges, ReviewPage, ReviewsPage, ReviewStream, review_runs
 
 #: Group of a review's id in URLs.
 _ID = r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
-_KEY = "symposia_review_runs"
-#: Links to the code host open in a tab of their own, without the limits of the frame.
+#: Links to the code host open in a tab of their own, without the limits of the report.
 _SANDBOX = "sandbox allow-popups allow-popups-to-escape-sandbox"
 
 
@@ -36,6 +33,10 @@ def review_routes() -> list[Any]:
         url(rf"/reviews/{_ID}/report", ReportPage, name="review_report"),
         url(rf"/reviews/{_ID}/report/([A-Za-z0-9_.-]+)", ReportDownload, name="review_download"),
         url(r"/api/reviews", ReviewsData, name="api_reviews"),
+        url(r"/api/reviews/stream", ReviewStream, name="api_reviews_stream"),
+        url(r"/api/reviews/changes", ReviewChanges, name="api_reviews_changes"),
+        url(rf"/api/reviews/{_ID}/stream", ReviewStream, name="api_review_stream"),
+        url(rf"/api/reviews/{_ID}/changes", ReviewChanges, name="api_review_changes"),
         url(rf"/api/reviews/{_ID}", ReviewData, name="api_review"),
         url(rf"/api/reviews/{_ID}/findings", FindingsData, name="api_review_findings"),
         url(rf"/api/reviews/{_ID}/items", ItemsData, name="api_review_items"),
@@ -43,22 +44,8 @@ def review_routes() -> list[Any]:
     ]
 
 
-def _runs(handler: DashboardHandler) -> ReviewRuns:
-    runs = handler.application.settings.setdefault(_KEY, ReviewRuns(handler.services.client))
-    assert isinstance(runs, ReviewRuns)  # noqa: S101 - set here only
-    return runs
-
-
 async def _load(handler: DashboardHandler, review_id: str) -> LoadedRun:
-    return (await _runs(handler).read(review_id))[0]
-
-
-class ReviewsPage(PageHandler):
-    """The list of reviews."""
-
-    async def get(self) -> None:
-        """Send the page."""
-        self.render_page("reviews.html", title="Reviews", tab="reviews", script="reviews.js")
+    return (await review_runs(handler).read(review_id))[0]
 
 
 class ReviewsData(DataHandler):
@@ -73,32 +60,12 @@ class ReviewsData(DataHandler):
         return review_rows.build_review_page(page)
 
 
-class ReviewPage(PageHandler):
-    """One review."""
-
-    async def get(self, review_id: str) -> None:
-        """Send the page."""
-        await _runs(self).read(review_id)  # an unknown review has no page
-        self.set_header("Content-Security-Policy", f"{CONTENT_POLICY}; frame-src 'self'")
-        self.render_page(
-            "review.html",
-            title="Review",
-            tab="reviews",
-            script="review.js",
-            review_id=review_id,
-            report_url=f"{self.base_url}/reviews/{review_id}/report",
-            formats=[form.name for form in formats()],
-            severities=[severity.value for severity in reversed(Severity)],
-            statuses=[status.value for status in FindingStatus],
-        )
-
-
 class ReviewData(DataHandler):
     """One review as JSON."""
 
     async def data(self, *parts: str) -> object:
         """Return the review with its progress."""
-        loaded, view = await _runs(self).read(parts[0])
+        loaded, view = await review_runs(self).read(parts[0])
         return review_rows.build_review(loaded.run, view)
 
 
@@ -130,18 +97,14 @@ class ItemsData(DataHandler):
 
 
 class ReportPage(DashboardHandler):
-    """The report of a review as one HTML document, for the frame in its page.
-
-    It has no script, and the browser treats it as a document of another site.
-    """
+    """The report of a review as one HTML document, without scripts, which the browser treats as one of another site."""
 
     async def get(self, review_id: str) -> None:
         """Send the document."""
         run = (await _load(self, review_id)).run
         text = await self.services.client.run(lambda: make_visible(to_html(run)))
         self.set_header("Content-Type", "text/html; charset=UTF-8")
-        self.set_header("Content-Security-Policy", f"{content_policy()}; {_SANDBOX}; frame-ancestors 'self'")
-        self.set_header("X-Frame-Options", "SAMEORIGIN")
+        self.set_header("Content-Security-Policy", f"{content_policy()}; {_SANDBOX}; frame-ancestors 'none'")
         self.write(text)
 
 

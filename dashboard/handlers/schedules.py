@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from pydantic import JsonValue
 from tornado.web import url
 
+from ...models.errors import ScheduleNotFound, StateError
+from ..live.fragments import Fragments, SentFragments
+from ..views.collab_cells import SHORT_ID, dollars, time_html
 from ..views.schedule_rows import (
     MAX_RUNS,
     MAX_SCHEDULES,
+    OUTCOME_CLASSES,
     RunPage,
+    RunRow,
+    ScheduleRow,
     build_run,
     build_schedule,
     build_schedule_page,
+    zoned_time_html,
 )
-from .base import ActionHandler, DataHandler, PageHandler
+from ..views.texts import duration
+from .base import ActionHandler, DashboardHandler, DataHandler, PageHandler, one_of_process
+from .fragments import render_fragment, sent_pages
 
 #: Group of a schedule's name in URLs.
 _NAME = r"([A-Za-z0-9][A-Za-z0-9_.-]{0,63})"
+#: Schedules of a page, and runs of a shown history.
+PAGE, HISTORY = 50, 20
+#: Seconds after which an open page is read again.
+READ_EVERY_S = 2.0
+#: Maximum number of addresses whose fragments are kept.
+_MAX_ADDRESSES = 64
 
 
 def schedule_routes() -> list[Any]:
@@ -31,12 +51,131 @@ def schedule_routes() -> list[Any]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class SchedulesParams:
+    """What the address of the schedules asks for."""
+
+    #: The page begins after this name.
+    start: str = ""
+    #: Schedule whose history is shown.
+    history: str = ""
+
+    def href(self, path: str, **changes: str) -> str:
+        """Return the address with other values."""
+        values = {"start": self.start, "history": self.history, **changes}
+        query = urlencode({name: value for name, value in values.items() if value})
+        return f"{path}?{query}" if query else path
+
+
+class RecentPages:
+    """Fragments by what an address asks for, for `READ_EVERY_S` seconds: open pages with the same address share them."""
+
+    def __init__(self) -> None:
+        self.pages: dict[SchedulesParams, tuple[float, Fragments]] = {}
+        self.changed = asyncio.Event()
+
+    def forget(self) -> None:
+        """Let all open pages read the schedules again."""
+        self.pages.clear()
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+class SchedulesView:
+    """The live parts of an open page of schedules.
+
+    Args:
+        handler: The handler of a request, whose address says which schedules are shown.
+    """
+
+    def __init__(self, handler: DashboardHandler) -> None:
+        self._handler = handler
+        self._path = handler.reverse_url("schedules")
+        self._recent = one_of_process(handler.application, RecentPages, RecentPages)
+        self._last: Fragments | None = None
+        self.params = SchedulesParams(handler.query_text("start"), handler.query_text("history"))
+
+    async def read(self) -> Fragments:
+        """Return fragments that are at most `READ_EVERY_S` seconds old; while Redis does not answer, the last ones."""
+        began, pages = time.monotonic(), self._recent.pages
+        if (recent := pages.get(self.params)) is None or began - recent[0] >= READ_EVERY_S:
+            try:
+                recent = began, await self.load()
+            except StateError:
+                if self._last is None:
+                    raise
+                return self._last
+            if len(pages) >= _MAX_ADDRESSES:
+                pages.clear()
+            pages[self.params] = recent
+        self._last = recent[1]
+        return recent[1]
+
+    async def wait(self, timeout_s: float) -> None:
+        """Wait for an action on this Flower."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._recent.changed.wait()
+
+    async def load(self) -> Fragments:
+        """Return the fragments of this moment."""
+        schedules, params = self._handler.services.client.schedules, self.params
+        page = build_schedule_page(await schedules.page(after=params.start, limit=PAGE + 1), limit=PAGE)
+        runs: list[RunRow] = []
+        with suppress(ScheduleNotFound):  # it was removed, or is none
+            if params.history:
+                runs = [
+                    build_run(record) for record in await schedules.history(params.history, count=HISTORY)
+                ]
+        html: dict[str, str] = {}
+        for row in page["schedules"]:
+            html[f"schedule-{row['name']}"] = self._row(row)
+            if row["name"] == params.history:
+                html["history"] = self._render("schedule_history", row=row, runs=runs)
+        order = tuple(html)
+        more = params.href(self._path, start=page["next"]) if page["next"] else ""
+        html["schedules-end"] = self._render("schedules_end", shown=len(order), more=more)
+        return Fragments(html, {"rows": order})
+
+    def _row(self, row: ScheduleRow) -> str:
+        name = row["name"]
+        is_open = name == self.params.history
+        history = self.params.href(self._path, history="" if is_open else name)
+        return self._render("schedule", row=row, is_open=is_open, history=history)
+
+    def _render(self, template: str, **values: object) -> str:
+        return render_fragment(
+            self._handler,
+            template,
+            params=self.params,
+            path=self._path,
+            time_html=time_html,
+            zoned_time_html=zoned_time_html,
+            dollars=dollars,
+            duration=duration,
+            outcome_classes=OUTCOME_CLASSES,
+            SHORT_ID=SHORT_ID,
+            HISTORY=HISTORY,
+            **values,
+        )
+
+
 class SchedulesPage(PageHandler):
-    """The list of schedules."""
+    """The list of schedules. Its address says where it begins, and whose history it shows."""
 
     async def get(self) -> None:
         """Send the page."""
-        self.render_page("schedules.html", title="Schedules", tab="schedules", script="schedules.js")
+        view = SchedulesView(self)
+        fragments = await view.load()
+        self.render_page(
+            "schedules.html",
+            title="Schedules",
+            tab="schedules",
+            script="forms.js",
+            html=fragments.html,
+            rows=fragments.lists["rows"],
+            sent=sent_pages(self.application).put(SentFragments.of(fragments)),
+        )
 
 
 class SchedulesData(DataHandler):
@@ -74,4 +213,5 @@ class ScheduleAction(ActionHandler):
                 await schedules.resume(name)
             case _:
                 run = await schedules.run_now(name)
+        one_of_process(self.application, RecentPages, RecentPages).forget()
         return {"schedule": build_schedule(await schedules.get(name)), "run": run}

@@ -320,3 +320,7 @@ class Hub:
     def condition(self, session_id: str) -> Condition:
         """Return what a session does, or why it does not move; of one that has ended, no condition."""
         return self._conditions.get(session_id, NO_CONDITION)
+
+    def unfinished(self) -> Iterable[LoadedSession]:
+        """Return the unfinished sessions."""
+        return self._open.values()

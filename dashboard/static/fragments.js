@@ -39,16 +39,23 @@ export function show({ html = {}, lists = {} }) {
   document.dispatchEvent(new Event("fragments"));
 }
 
-/** Give a list its elements in their order. If the element with the focus leaves, its neighbour gets the focus. */
+/** Remove an element of a list. If it has the focus, its neighbour gets it. */
+export function drop(element) {
+  const neighbour = element.nextElementSibling ?? element.previousElementSibling;
+  const list = element.closest("[tabindex]");
+  const hadFocus = element.contains(document.activeElement);
+  element.remove();
+  const next = neighbour?.querySelector("textarea, input[type=radio]") ?? neighbour?.querySelector("a") ?? list;
+  if (hadFocus) next?.focus({ preventScroll: true });
+}
+
+/** Give a list its elements in their order. */
 function arrange(list, order, fresh) {
   const active = document.activeElement;
   const kept = new Set(order);
   for (const element of [...list.children]) {
-    if (kept.has(element.id)) continue;
-    const neighbour = element.nextElementSibling ?? element.previousElementSibling;
-    const hadFocus = element.contains(active);
-    element.remove();
-    if (hadFocus) (neighbour?.querySelector("a") ?? list.closest("[tabindex]"))?.focus({ preventScroll: true });
+    // A script may keep it: see forms.js.
+    if (!kept.has(element.id) && element.dispatchEvent(new Event("leave", { bubbles: true, cancelable: true }))) drop(element);
   }
   order.forEach((id, index) => {
     const element = document.getElementById(id) ?? fresh.get(id);
@@ -93,26 +100,42 @@ async function poll() {
   setTimeout(poll, POLL_MS);
 }
 
-/** Write the times of the page: `data-as` is `ago`, `for`, `clock`, `minute` or `moment`. What is old does not grow older. */
+/** Write the times of the page; `data-as` is their form (`TimeForm` of the server). What is old does not grow older. */
 function tellTimes() {
   const isOld = isStale();
   if (!isOld) shownAt = Date.now();
   for (const element of root.querySelectorAll("time[data-as]")) {
     const at = new Date(element.dateTime);
-    const text = textOf(at, element.dataset.as, isOld);
+    const text = textOf(at, element.dataset, isOld);
     if (element.textContent !== text) element.textContent = text;
     if (!element.title) element.title = at.toLocaleString();
   }
 }
 
-function textOf(at, form, isOld) {
+function textOf(at, { as: form, zone }, isOld) {
   if (form === "for") return span(shownAt - at);
   if (form === "ago" && !isOld) return `${span(shownAt - at)} ago`;
-  if (form === "moment") return at.toLocaleString([], { dateStyle: "medium", timeStyle: "short", hour12: false });
+  if (form === "moment") return moment(at, zone);
+  if (form === "due") return `${moment(at, zone)}, ${at > shownAt ? `in ${span(at - shownAt)}` : "now"}`;
   const isToday = at.toDateString() === new Date().toDateString();
   const date = isToday ? {} : { day: "numeric", month: "short" };
   const second = form === "minute" ? {} : { second: "2-digit" };
   return at.toLocaleString([], { ...date, hour: "2-digit", minute: "2-digit", ...second, hour12: false });
+}
+
+/** Return date and time in the zone of the reader, with the time in another zone beside it if it differs there. */
+function moment(at, zone) {
+  const format = (style, timeZone) => at.toLocaleString([], { ...style, hour12: false, timeZone });
+  const whole = { dateStyle: "medium", timeStyle: "short" };
+  const here = format(whole);
+  try {
+    if (!zone || format(whole, zone) === here) return here;
+    const date = { dateStyle: "medium" };
+    const isSameDay = format(date) === format(date, zone);
+    return `${here} (${format(isSameDay ? { timeStyle: "short" } : whole, zone)} ${zone})`;
+  } catch {
+    return `${here} (times of ${zone})`; // the browser does not know the zone
+  }
 }
 
 /** Return a span of time in its largest unit, such as "5 min". */

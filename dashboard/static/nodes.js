@@ -1,7 +1,7 @@
 // Elements that are drawn again: what is equal stays as it is, with its focus and selection.
 
 /** Make nodes the children of an element. Listeners of a node are lost where an older node is changed instead. */
-export function updateChildren(parent, nodes) {
+function updateChildren(parent, nodes) {
   // A child with the same id is the same one, wherever it was: it keeps what a person has written into it.
   const ids = new Set(nodes.map((it) => it.id).filter(Boolean));
   for (const child of [...parent.children]) if (child.id && !ids.has(child.id)) child.remove();
@@ -16,27 +16,6 @@ export function updateChildren(parent, nodes) {
     else parent.append(node);
   });
   while (parent.childNodes.length > nodes.length) parent.lastChild.remove();
-}
-
-/**
- * Make rows the children of an element. A row stays the same element while there is one with its `data-key`.
- *
- * If the row with the focus is gone, the area around the rows gets the focus.
- */
-export function updateRows(parent, rows) {
-  const old = new Map([...parent.children].map((it) => [it.dataset.key, it]));
-  const keys = new Set(rows.map((it) => it.dataset.key));
-  for (const [key, row] of old) {
-    if (keys.has(key)) continue;
-    const hadFocus = row.contains(document.activeElement);
-    row.remove();
-    if (hadFocus) parent.closest("[tabindex]")?.focus({ preventScroll: true });
-  }
-  rows.forEach((fresh, index) => {
-    const row = old.get(fresh.dataset.key) ?? fresh;
-    if (row !== fresh) updateNode(row, fresh);
-    if (parent.children[index] !== row) parent.insertBefore(row, parent.children[index] ?? null);
-  });
 }
 
 /** Make a node equal to a new one, or replace it if it is of another kind. What a person has opened stays open. */

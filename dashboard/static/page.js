@@ -14,11 +14,6 @@ const INVISIBLE = new RegExp(root.dataset.invisible, "gu");
 /** Attributes whose values a person sees or hears. */
 const SHOWN = new Set(["title", "aria-label"]);
 
-/** Return the JSON at a path below the prefix. Throws Error with the server's line and `status`. */
-export async function getJson(path) {
-  return answerOf(await fetch(base + path, { headers: { Accept: "application/json" } }));
-}
-
 /** Perform an action; return its JSON. Throws Error with the server's line and `status`. */
 export async function act(path, body = {}) {
   if (isStale()) throw new Error("The page is not up to date: buttons work again when Flower and Redis answer.");
@@ -38,21 +33,6 @@ async function answerOf(response) {
     // The answer is not of the dashboard, for example that of a proxy.
   }
   throw Object.assign(new Error(makeVisible(line)), { status: response.status });
-}
-
-/** Milliseconds between a request that failed and the next one. */
-export const RETRY_MS = 2_000;
-
-/** Call a function until it works, with a pause after each failure; return its result. `failed`: (error) => ... */
-export async function retry(call, failed) {
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      failed(error);
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    }
-  }
 }
 
 /** Buttons whose actions run. */
@@ -76,13 +56,6 @@ export async function runOnce(button, action) {
   }
 }
 
-/** Hide an element or show it. If it is hidden while it has the focus, `successor` gets the focus. */
-export function setHidden(element, isHidden, successor) {
-  const hadFocus = document.activeElement === element;
-  element.hidden = isHidden;
-  if (isHidden && hadFocus) successor.focus({ preventScroll: true });
-}
-
 /** Return a new element, whose texts have visible characters only: `make("a", { class: "x", href: "/" }, "text", child)`. */
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
@@ -93,11 +66,6 @@ export function make(name, attributes = {}, ...children) {
   const present = children.filter((it) => it !== null && it !== undefined);
   element.append(...present.map((it) => (typeof it === "string" ? makeVisible(it) : it)));
   return element;
-}
-
-/** Return a cell of a table; narrow screens show its label beside the content. */
-export function cell(label, content) {
-  return make("td", { "data-label": label }, content);
 }
 
 /** Return a text with "␛" for ESC and "\u202e" for a control of the writing direction, as `make_visible` of the server. */

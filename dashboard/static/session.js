@@ -1,4 +1,5 @@
 // The page of one session: actions, answers, messages and keys. What it shows are fragments of the server.
+import "./copy.js";
 import "./fragments.js";
 import { act, allowsActions, runOnce } from "./page.js";
 
@@ -72,16 +73,6 @@ async function sendPost() {
 function showPost() {
   post.hidden = !allowsActions || !document.querySelector("#summary[data-posts]");
 }
-
-document.getElementById("copy-id").addEventListener("click", async (event) => {
-  try {
-    await navigator.clipboard.writeText(root.dataset.session); // there is no clipboard without TLS
-    event.target.textContent = "copied";
-  } catch {
-    getSelection().selectAllChildren(event.target.previousElementSibling);
-    event.target.textContent = "selected";
-  }
-});
 
 // The newest turn stays in view while the reader is at the end of the page.
 let wasAtEnd = false;

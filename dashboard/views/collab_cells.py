@@ -14,8 +14,9 @@ from .collab_row import CollabRow, RowLimit
 from .texts import short_duration
 from .visible import escape_visible
 
-#: How a page writes a time: its age, the span since, the time of day with seconds or without, date and time.
-TimeForm = Literal["ago", "for", "clock", "minute", "moment"]
+#: How a page writes a time: its age, the span since, the time of day with seconds or without, date and time, and these
+#: with the span until then.
+TimeForm = Literal["ago", "for", "clock", "minute", "moment", "due"]
 #: Maximum number of speakers whose names are shown.
 MAX_NAMES = 3
 #: Characters of an id that the list shows.
@@ -68,7 +69,7 @@ class Cells:
 def time_html(at_ms: int, form: TimeForm) -> str:
     """Return an element with a time, in milliseconds since the epoch."""
     at = datetime.fromtimestamp(at_ms / 1000, UTC)
-    shown = f"{at:%Y-%m-%d %H:%M}" if form == "moment" else f"{at:%H:%M:%S}"
+    shown = f"{at:%Y-%m-%d %H:%M}" if form in ("moment", "due") else f"{at:%H:%M:%S}"
     return f'<time datetime="{at:%Y-%m-%dT%H:%M:%S.%f}Z" data-as="{form}">{shown} UTC</time>'
 
 

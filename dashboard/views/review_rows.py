@@ -1,10 +1,10 @@
-"""Reviews: the list, one run with its findings by severity, and pages of findings and items. Pure."""
+"""Reviews as JSON data: the list, one run with its counts, and pages of findings and items. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from ...archive.results import ResultPage, decode_cursor, encode_cursor
 from ...models.errors import InvalidInput
@@ -18,29 +18,6 @@ from ...reviews.values.runs import ItemResult, ItemState, ListedReview, ReviewRu
 MAX_REVIEWS, MAX_ENTRIES = 200, 500
 
 T = TypeVar("T")
-RowT = TypeVar("RowT")
-
-
-class ReviewRow(TypedDict):
-    """A review in the list."""
-
-    id: str
-    root: str
-    panel: str
-    state: str
-    #: ISO 8601.
-    started: str
-    #: Number of items by state, and of findings by status.
-    items: dict[str, int]
-    findings: dict[str, int]
-
-
-class ReviewPage(TypedDict):
-    """A page of the list, newest first."""
-
-    reviews: list[ReviewRow]
-    #: Cursor of the next page; None: this is the last one.
-    next: str | None
 
 
 class ReviewDetail(TypedDict):
@@ -69,58 +46,10 @@ class ReviewDetail(TypedDict):
     cost_micros: int
 
 
-class FindingRow(TypedDict):
-    """A finding."""
-
-    severity: str
-    status: str | None
-    path: str
-    #: 0: the item as a whole.
-    start_line: int
-    end_line: int
-    rule: str
-    message: str
-    suggestion: str
-    agents: list[str]
-    confidence: float
-
-
-class ItemRow(TypedDict):
-    """An item."""
-
-    path: str
-    state: str
-    #: The session that reviewed it.
-    session_id: str | None
-    findings: int
-    error: str
-
-
-class EntryPage(TypedDict):
-    """A page of findings or items."""
-
-    entries: list[FindingRow] | list[ItemRow]
-    #: Number of entries that match.
-    total: int
-    #: Cursor of the next page; None: this is the last one.
-    next: str | None
-
-
-def build_review_page(page: ResultPage[ListedReview]) -> ReviewPage:
-    """Return a page of the list as JSON data."""
-    rows = [
-        ReviewRow(
-            id=review.id,
-            root=review.root_name,
-            panel=review.panel,
-            state=review.state,
-            started=review.started,
-            items=review.items,
-            findings=review.findings,
-        )
-        for review in page.items
-    ]
-    return ReviewPage(reviews=rows, next=page.cursor)
+def build_review_page(page: ResultPage[ListedReview]) -> dict[str, Any]:
+    """Return a page of the list as JSON data: its rows, newest first, and the cursor of the next page or None."""
+    rows = [{**review.to_json(), "root": review.root_name} for review in page.items]
+    return {"reviews": rows, "next": page.cursor}
 
 
 def build_review(run: ReviewRun, view: BatchView | None) -> ReviewDetail:
@@ -169,7 +98,7 @@ def sort_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 def finding_page(
     findings: Sequence[Finding], *, severity: str, status: str, limit: int, after: str
-) -> EntryPage:
+) -> dict[str, Any]:
     """Return a page of findings.
 
     Args:
@@ -189,11 +118,10 @@ def finding_page(
         for item in findings
         if (not severity or item.severity == severity) and (item.status == status if status else item.is_open)
     ]
-    rows, following = _page(matching, _finding, limit, after)
-    return EntryPage(entries=rows, total=len(matching), next=following)
+    return _page(matching, _finding, limit, after)
 
 
-def item_page(results: Sequence[ItemResult], *, state: str, limit: int, after: str) -> EntryPage:
+def item_page(results: Sequence[ItemResult], *, state: str, limit: int, after: str) -> dict[str, Any]:
     """Return a page of items, in the order of the review.
 
     Args:
@@ -207,16 +135,15 @@ def item_page(results: Sequence[ItemResult], *, state: str, limit: int, after: s
     """
     _check("state", state, list(ItemState))
     matching = [result for result in results if not state or result.state == state]
-    rows, following = _page(matching, _item, limit, after)
-    return EntryPage(entries=rows, total=len(matching), next=following)
+    return _page(matching, _item, limit, after)
 
 
-def _page(
-    entries: Sequence[T], to_row: Callable[[T], RowT], limit: int, after: str
-) -> tuple[list[RowT], str | None]:
+def _page(entries: Sequence[T], to_row: Callable[[T], Any], limit: int, after: str) -> dict[str, Any]:
+    """Return some entries as JSON data, the number of all, and the cursor of the next page or None."""
     (start,) = decode_cursor(after, int) if after else (0,)
+    following = encode_cursor(start + limit) if start + limit < len(entries) else None
     rows = [to_row(entry) for entry in entries[start : start + limit]]
-    return rows, encode_cursor(start + limit) if start + limit < len(entries) else None
+    return {"entries": rows, "total": len(entries), "next": following}
 
 
 def _check(name: str, value: str, values: Sequence[str]) -> None:
@@ -224,26 +151,15 @@ def _check(name: str, value: str, values: Sequence[str]) -> None:
         raise InvalidInput(name, value, f"must be one of {', '.join(values)}")
 
 
-def _finding(finding: Finding) -> FindingRow:
-    return FindingRow(
-        severity=finding.severity.value,
-        status=None if finding.status is None else finding.status.value,
-        path=finding.path,
-        start_line=finding.start_line,
-        end_line=finding.end_line,
-        rule=finding.rule,
-        message=finding.message,
-        suggestion=finding.suggestion,
-        agents=list(finding.agents),
-        confidence=finding.confidence,
-    )
+def _finding(finding: Finding) -> dict[str, Any]:
+    return finding.model_dump(mode="json")
 
 
-def _item(result: ItemResult) -> ItemRow:
-    return ItemRow(
-        path=result.item.path,
-        state=result.state.value,
-        session_id=result.session_id,
-        findings=len(result.findings),
-        error=result.error,
-    )
+def _item(result: ItemResult) -> dict[str, Any]:
+    return {
+        "path": result.item.path,
+        "state": result.state.value,
+        "session_id": result.session_id,
+        "findings": len(result.findings),
+        "error": result.error,
+    }

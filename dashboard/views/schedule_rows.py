@@ -1,13 +1,17 @@
-"""Schedules and their runs as data. Pure."""
+"""Schedules and their runs as data and as texts. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from html import escape
 from typing import TypedDict
+from zoneinfo import ZoneInfo
 
 from ...models.text.ids import ms_from_moment
 from ...schedules.schedule import ScheduleRunRecord
 from ...schedules.schedules import ScheduleEntry
+from .collab_cells import TimeForm
 
 #: Maximum number of schedules, and of runs, per page.
 MAX_SCHEDULES, MAX_RUNS = 200, 200
@@ -108,4 +112,30 @@ def build_run(record: ScheduleRunRecord) -> RunRow:
         tokens=record.usage.tokens,
         cost_micros=record.usage.cost_micros,
         detail=record.detail,
+    )
+
+
+#: Outcome of a run -> class of its badge; others have none.
+OUTCOME_CLASSES = {
+    "completed": "completed",
+    "findings": "waiting",
+    "partial": "waiting",
+    "missed": "waiting",
+    "failed": "failed",
+}
+
+
+def zoned_time_html(at_ms: int, zone: str, form: TimeForm = "moment") -> str:
+    """Return an element with a moment in the zone of a schedule. A page shows that of its reader first.
+
+    Args:
+        at_ms: The moment, in milliseconds since the epoch.
+        zone: Name of a time zone, such as `Europe/Berlin`.
+        form: `moment` or `due`.
+    """
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    there, name = at.astimezone(ZoneInfo(zone)), escape(zone)
+    return (
+        f'<time datetime="{at:%Y-%m-%dT%H:%M:%S}Z" data-as="{form}" data-zone="{name}">'
+        f"{there:%Y-%m-%d %H:%M} {name}</time>"
     )

@@ -13,6 +13,7 @@ from ...archive.engine import Database
 from ...models.errors import ReviewNotFound
 from ...models.severity import Severity
 from ...models.text.ids import timestamp_from_ms
+from ...models.text.redact import one_line
 from ..values.findings import Finding, FindingStatus
 from ..values.runs import Item, ItemResult, ItemState, ListedReview, ReviewRun, RunState, TrendPoint
 from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN, cache_key, parse_findings, parse_reads, run_from_rows
@@ -56,22 +57,13 @@ class ReviewReader:
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
             runs = [row.id for row in rows]
-            items, findings = (
-                _counts(connection, runs, column) for column in (REVIEW_ITEM.c.state, FINDING.c.status)
-            )
+            items = _counts(connection, runs, REVIEW_ITEM.c.state)
+            findings = _counts(connection, runs, FINDING.c.status, FINDING.c.severity)
+            failures = {
+                row.run: one_line(f"{row.error} ({row.path})") for row in connection.execute(_failures(runs))
+            }
         return [
-            (
-                row.started_ms,
-                ListedReview(
-                    id=row.run_id,
-                    root_name=row.root_name,
-                    panel=row.panel,
-                    state=row.state,
-                    started=timestamp_from_ms(row.started_ms),
-                    items={state: count for (state,), count in items[row.id].items()},
-                    findings={status: count for (status,), count in findings[row.id].items()},
-                ),
-            )
+            (row.started_ms, _listed(row, items[row.id], findings[row.id], failures.get(row.id, "")))
             for row in rows
         ]
 
@@ -194,13 +186,54 @@ def _counts(
     return counts
 
 
-def _trend_point(run: Any, counts: Mapping[tuple[str, ...], int]) -> TrendPoint:
-    """Return a point; `counts`: number of findings by status and severity."""
+def _failures(runs: Sequence[int]) -> Select[Any]:
+    """Return the query for the first failed item of each run."""
+    item = REVIEW_ITEM.c
+    first = (
+        select(item.run, func.min(item.position).label("position"))
+        .where(item.run.in_(runs), item.state == ItemState.FAILED.value)
+        .group_by(item.run)
+        .subquery()
+    )
+    is_first = and_(item.run == first.c.run, item.position == first.c.position)
+    return select(item.run, item.path, item.error).join(first, is_first)
+
+
+def _listed(
+    run: Any, items: Mapping[tuple[str, ...], int], counts: Mapping[tuple[str, ...], int], failure: str
+) -> ListedReview:
+    """Return a row; `items`: number of items by state, `counts`: number of findings by status and severity."""
+    statuses, severities = _split(counts)
+    return ListedReview(
+        id=run.run_id,
+        root_name=run.root_name,
+        panel=run.panel,
+        state=run.state,
+        started=timestamp_from_ms(run.started_ms),
+        items={state: count for (state,), count in items.items()},
+        findings=dict(statuses),
+        severities=severities,
+        tokens=run.input_tokens + run.output_tokens,
+        cost_micros=run.cost_micros,
+        failure=failure,
+    )
+
+
+def _split(counts: Mapping[tuple[str, ...], int]) -> tuple[Counter[str], dict[str, int]]:
+    """Return the number of findings by status, and of open ones by severity, from those by both."""
     statuses, severities = Counter[str](), Counter[str]()
     for (status, severity), number in counts.items():
         statuses[status] += number
         if status not in _CLOSED:
             severities[severity] += number
+    return statuses, {
+        level.value: severities[level.value] for level in reversed(Severity) if severities[level.value]
+    }
+
+
+def _trend_point(run: Any, counts: Mapping[tuple[str, ...], int]) -> TrendPoint:
+    """Return a point; `counts`: number of findings by status and severity."""
+    statuses, severities = _split(counts)
     return TrendPoint(
         run_id=run.run_id,
         root_name=run.root_name,
@@ -209,9 +242,7 @@ def _trend_point(run: Any, counts: Mapping[tuple[str, ...], int]) -> TrendPoint:
         revision=run.revision,
         state=run.state,
         started_ms=run.started_ms,
-        findings={
-            level.value: severities[level.value] for level in reversed(Severity) if severities[level.value]
-        },
+        findings=severities,
         new=statuses[FindingStatus.NEW.value],
         gone=statuses[FindingStatus.GONE.value],
         suppressed=statuses[FindingStatus.SUPPRESSED.value],

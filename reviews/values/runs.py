@@ -6,7 +6,7 @@ Also its one-line summary, its row in lists and trends, and the delivery of its 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -233,6 +233,13 @@ class ListedReview:
     #: Number of items per state, and of findings per status.
     items: dict[str, int]
     findings: dict[str, int]
+    #: Number of open findings by severity, the most severe first; none before the review has ended.
+    severities: dict[str, int] = field(default_factory=dict)
+    tokens: int = 0
+    #: Millionths of a US dollar.
+    cost_micros: int = 0
+    #: Error and path of the first failed item; empty: none, or the review is not archived.
+    failure: str = ""
 
     @property
     def counts_text(self) -> str:

@@ -97,6 +97,11 @@ def test_questions_are_read_only_without_login(flower, client, worker):
     assert "data-actions" not in page
     assert 'data-token=""' in page
     (pending,) = jobs[0].pending()
-    body = {"session": jobs[0].id, "question": question_id(pending), "participant": "ben", "text": "No."}
+    body = {
+        "session": jobs[0].id,
+        "question": question_id(pending.reply_token),
+        "participant": "ben",
+        "text": "No.",
+    }
     assert flower.post("/api/inbox/reply", body).status == 403
     assert jobs[0].pending() == (pending,)

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from types import SimpleNamespace
 
+from review_tools.values import a_run
 from symposia.dashboard.review_runs import ReviewRuns
 from symposia.models.errors import ReviewNotFound
 
@@ -27,9 +28,12 @@ class SlowArchive:
             self.began.release()
             if review_id in self.gates:
                 await self.gates[review_id].wait()
-            return SimpleNamespace(findings=(), id=review_id)
+            return a_run().model_copy(update={"id": review_id})
 
         return SimpleNamespace(progress=progress, run=run)
+
+    async def review_trend(self, *_args, **_options):
+        return []
 
 
 def test_a_slow_review_delays_no_other():

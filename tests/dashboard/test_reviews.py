@@ -69,13 +69,18 @@ def test_review_is_shown_with_findings_and_reports(flower, client, project, work
 
     page = flower.get(f"/reviews/{job.id}")
     assert page.status == 200
-    assert "onerror" not in page.text
-    assert "sandbox" in page.text.partition("<iframe")[2].partition(">")[0]
-    assert "frame-src 'self'" in page.headers["content-security-policy"]
+    assert "&lt;img src=x" in page.text
+    assert "<img src=x" not in page.text
+    changes = flower.json(f"/api/reviews/{job.id}/changes?status=gone")
+    assert (changes["lists"], "No finding matches" in changes["html"]["pager"]) == ({"groups": []}, True)
+    again = flower.json(
+        f"/api/reviews/{job.id}/changes?{urlencode({'status': 'gone', 'after': changes['after']})}"
+    )
+    assert "html" not in again
     report = flower.get(f"/reviews/{job.id}/report")
     policy = report.headers["content-security-policy"]
-    assert all(part in policy for part in ("default-src 'none'", "sandbox", "frame-ancestors 'self'"))
-    assert (report.headers["x-frame-options"], "unsafe" in policy) == ("SAMEORIGIN", False)
+    assert all(part in policy for part in ("default-src 'none'", "sandbox", "frame-ancestors 'none'"))
+    assert (report.headers["x-frame-options"], "unsafe" in policy) == ("DENY", False)
     assert "&lt;img src=x" in report.text
     assert "<img" not in report.text
     for name, media_type in FORMATS.items():
@@ -88,7 +93,8 @@ def test_review_is_shown_with_findings_and_reports(flower, client, project, work
     assert flower.get(f"/reviews/{job.id}/report/pdf").status == 400
 
     unknown = "00000000-0000-4000-8000-000000000000"
-    for path in (f"/reviews/{unknown}", f"/api/reviews/{unknown}", f"/reviews/{unknown}/report"):
+    api = f"/api/reviews/{unknown}"
+    for path in (f"/reviews/{unknown}", api, f"{api}/stream", f"{api}/changes", f"/reviews/{unknown}/report"):
         assert flower.get(path).status == 404
     assert flower.post(f"/api/reviews/{job.id}/retry").status == 403
     second = client.review(project, everything=True)

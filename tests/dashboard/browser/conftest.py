@@ -63,6 +63,10 @@ callable = "stub_agents.review:holds"
 [agents.shop_reviewer]
 kind = "python"
 callable = "stub_agents.shop:review"
+
+[agents.asks]
+kind = "python"
+callable = "stub_agents.asking:given"
 """
 #: A panel whose failed turns are skipped at once.
 SKIPPING_PANEL = PANEL + 'policy = {{ attempts = 1, backoff_s = 0, then = "skip" }}\n'

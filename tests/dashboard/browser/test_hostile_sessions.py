@@ -139,6 +139,7 @@ def test_hostile_choice_is_answered_on_both_pages(submit, open_tab):
     expect(card.get_by_role("link")).to_have_text(SHOWN)
     expect(card.locator(".said")).to_have_text(SHOWN)
     assert tab.unsafe_parts() == []
+    card.get_by_role("radio").first.check()
     card.get_by_role("button").first.click()
     expect(card).to_have_count(0)
     for job in jobs:

@@ -40,7 +40,9 @@ def states(pages: list[Page]) -> list[str]:
 def test_twelve_tabs_share_three_streams(gated_sessions, open_tab):
     agents = {"ann": "stepped", "bob": "stepped"}
     jobs = [gated_sessions.submit("round_robin", agents, stop=MaxTurns(TURNS)) for _ in range(2)]
-    context = open_tab("/schedules").context
+    tab = open_tab("/schedules")
+    tab.page.goto("about:blank")  # it would have a stream
+    context = tab.context
     streams = OpenStreams(context)
     paths = ["/collabs", *(f"/collabs/{job.id}" for job in jobs)] * 4
     pages = {context.new_page(): path for path in paths}

@@ -208,6 +208,8 @@ def test_runs_are_listed_newest_first_with_counts(archive: Archive) -> None:
     assert [it.id for _, it in (*listed, *rest)] == [it.id for it in reversed(runs)]
     assert listed[0][1].items == {"done": 1, "failed": 1}
     assert listed[0][1].findings == {"new": 1}
+    assert listed[0][1].severities == {"medium": 1}
+    assert listed[0][1].failure.endswith("(b.py)")
 
 
 def test_run_is_found_by_a_short_id(archive: Archive) -> None:

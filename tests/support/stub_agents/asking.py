@@ -48,3 +48,11 @@ def in_text(turn: TurnContext) -> str:
     if turn.answers:
         return "Done."
     return f"I looked around.\nASK {turn.parameters['who']}: May I?"
+
+
+def given(turn: TurnContext) -> TurnOutcome:
+    """Ask ben the question of the parameters, then repeat the answer."""
+    if turn.answers:
+        return TurnOutcome.say(turn.answers[-1].text or "no answer")
+    choices = tuple(turn.parameters.get("choices", ()))
+    return TurnOutcome.ask("ben", str(turn.parameters["question"]), choices=choices)
