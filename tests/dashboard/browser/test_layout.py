@@ -98,7 +98,7 @@ PAGES = {
     "inbox": ("/inbox", "#questions .question"),
     "schedules": ("/schedules", "#rows tr"),
     "reviews": ("/reviews", "#rows a[href$='{review}']"),
-    "review": ("/reviews/{review}", "#findings article"),
+    "review": ("/reviews/{review}", "main article"),
     "tasks": ("/tasks", "#tasks-table td a"),
     "task": ("/task/{task}", "main"),
     "past-task": ("/collabs/tasks/{task}?session={failed}", "#source"),
