@@ -222,9 +222,7 @@ def _node_html(node: Node) -> str:
     attributes = "".join(f' {name}="{escape(str(value))}"' for name, value in _html_attributes(node))
     if tag in _VOID:
         return f"<{tag}{attributes}>"
-    element = f"<{tag}{attributes}>{to_html(cast('list[Node]', node['children']))}</{tag}>"
-    # A wide table scrolls, also with the keyboard.
-    return f'<div class="scroll-x" tabindex="0">{element}</div>' if tag == "table" else element
+    return f"<{tag}{attributes}>{to_html(cast('list[Node]', node['children']))}</{tag}>"
 
 
 def _html_attributes(node: Mapping[str, Node]) -> Iterator[tuple[str, object]]:
@@ -234,7 +232,7 @@ def _html_attributes(node: Mapping[str, Node]) -> Iterator[tuple[str, object]]:
         yield "start", node["start"]
     if "align" in node:
         yield "class", f"text-{_ALIGNED_CLASSES[str(node['align'])]}"
-    if node["tag"] == "pre":
+    if node["tag"] in ("pre", "table"):  # if they are wide, they scroll, also with the keyboard
         yield "tabindex", 0
 
 
