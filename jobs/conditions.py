@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pydantic import JsonValue
+
 from ..models.protocol.collab import Collab
 from ..models.sessions.options import FailurePolicy
 from ..models.sessions.spec import SessionSpec
+from ..models.text.words import span_in_words
 from ..state.redis.readers import converting_to_corrupt, read_object
 
 Kind = Literal[
@@ -40,6 +43,8 @@ ATTENTIONS: Mapping[str, str] = {
     "retry": "retries",
     "budget": "waits: budget",
 }
+#: Shortest time for which a condition lasts that is shown.
+_MIN_SHOWN_MS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +180,34 @@ class Condition:
                 return self.detail
             case _:
                 return None
+
+    def sentence(self, now_ms: int) -> str | None:
+        """Return why the session does not move, for how long, and what happens next; None: it needs no attention.
+
+        Args:
+            now_ms: The time by the server's clock, in milliseconds since the epoch.
+        """
+        text = self.list_text()
+        if text is None:
+            return None
+        if self.since_ms is not None and now_ms - self.since_ms >= _MIN_SHOWN_MS:
+            text += f" (for {span_in_words((now_ms - self.since_ms) / 1000)})"
+        then = self.then or ("it is tried again" if self.kind == "retry" else "")
+        if then and self.due_ms is not None and self.due_ms > now_ms:
+            then += f" in {span_in_words((self.due_ms - now_ms) / 1000)}"
+        return "; ".join(filter(None, (text, then)))
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return what a session does, or why it does not move, as JSON data."""
+        return {
+            "condition": self.kind,
+            "attention": self.attention,
+            "badge": self.badge,
+            "attention_text": self.list_text(),
+            "attention_next": self.then or None if self.attention else None,
+            "attention_since_ms": self.since_ms,
+            "attention_due_ms": self.due_ms,
+        }
 
 
 NO_CONDITION = Condition()

@@ -14,6 +14,8 @@ from ...client.building.memory import dialog_memory, memory_url, pending_notes, 
 from ...client.building.workspace import count_overdue_tasks
 from ...config.project import describe_owner
 from ...config.settings import Settings
+from ...jobs.conditions import ATTENTIONS
+from ...jobs.session_condition import ConditionReader
 from ...models.errors import (
     ArchiveError,
     BrokerUnavailable,
@@ -62,6 +64,8 @@ from .server_checks import (
 
 #: Milliseconds after the due time; a session or review that is later is processed by no worker.
 OVERDUE_MS = 30_000
+#: Attentions of sessions that are faults; the others are waits.
+_FAULTS = ("unreadable", "lost", "worker", "stuck")
 #: Milliseconds in the archive queue after which a session is late.
 ARCHIVE_LATE_MS = 180_000
 
@@ -120,6 +124,7 @@ def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckRes
         yield from _heartbeats(client, settings)
         yield from check_queue(client, settings)
         yield _unfinished(client, subject="sessions", index=DUE)
+        yield from _attention(client, settings)
         yield _unfinished(client, subject="reviews", index=REVIEWS_DUE)
         yield _archive_queue(client, settings)
         yield from _schedules(client)
@@ -145,7 +150,9 @@ def _workers(client: Redis) -> Iterator[CheckResult]:
         )
     for agent, count in sorted(AwaitedAgents(client).count().items()):
         text = f"{describe_awaited([agent])}: {count_of(count, 'session')} {'wait' if count > 1 else 'waits'} for it"
-        advice = "start a worker with it (and its queue), or cancel the sessions: symposia list"
+        advice = (
+            "start a worker with it (and its queue), or cancel the sessions: symposia list --attention worker"
+        )
         yield warning("agents", text, advice)
 
 
@@ -166,6 +173,15 @@ def _unfinished(client: Redis, *, subject: str, index: str) -> CheckResult:
         return good(subject, f"{unfinished} unfinished")
     text = f"{overdue} of {unfinished} unfinished {subject} are overdue: no worker processes them"
     return warning(subject, text, "start a worker: symposia worker, or symposia up")
+
+
+def _attention(client: Redis, settings: Settings) -> Iterator[CheckResult]:
+    """Report sessions that do not move although nobody has to answer, and none of their turns is retried."""
+    counts = ConditionReader(client, stuck_ms=int(settings.stuck_after_s * 1000)).count_attentions()
+    for kind in _FAULTS:
+        if count := counts[kind]:
+            text = f"{count_of(count, 'session', spec=',')}: {ATTENTIONS[kind]}"
+            yield warning("sessions", text, f"to see why: symposia list --attention {kind}", {kind: count})
 
 
 def _deliveries(client: Redis, settings: Settings) -> Iterator[CheckResult]:

@@ -55,7 +55,7 @@ class CheckResult:
     text: str
     #: The remedy; empty if none is needed.
     advice: str = ""
-    #: Numbers for monitoring: `owed` and `late` of the archive, `ready` of the queue.
+    #: Numbers for monitoring: `owed` and `late` of the archive, `ready` of the queue, sessions by attention.
     counts: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, str | dict[str, int]]:

@@ -27,6 +27,15 @@ _FILTERS: Mapping[str, Any] = {
             "deadline), completed or cancelled. Several with commas.",
         ),
     ],
+    "attention": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attention",
+            metavar="KIND",
+            help="Only sessions that do not move: person (someone must answer), retry, stuck, worker (none is there), "
+            "lost (its worker was lost), budget or unreadable. Several with commas.",
+        ),
+    ],
     "mode": Annotated[
         str | None,
         typer.Option("--mode", parser=read_mode, metavar=MODE_NAMES, help="Only sessions in this mode."),
@@ -47,7 +56,11 @@ _FILTERS: Mapping[str, Any] = {
     ],
     "error": Annotated[
         str | None,
-        typer.Option("--error", metavar="TEXT", help="Only failed sessions with this text in their error."),
+        typer.Option(
+            "--error",
+            metavar="TEXT",
+            help="Only sessions with this text in their error, or in that of their newest failed turn.",
+        ),
     ],
     "q": Annotated[
         str | None,
@@ -136,7 +149,7 @@ def _read(given: Mapping[str, Any]) -> SessionQuery:
     }
     for name, texts in values.items():
         if not all(text.strip() for text in texts):  # `--tenant "$TENANT"` without a value must not mean all
-            raise InvalidInput(_option(name), texts[-1], "must not be empty")
+            raise InvalidInput(option_of(name), texts[-1], "must not be empty")
     if older := values.pop("older", None):
         age_ms(older[0], option="--older")
         if "until" in values:
@@ -145,10 +158,11 @@ def _read(given: Mapping[str, Any]) -> SessionQuery:
     try:
         return SessionQuery.read_strictly(values)
     except InvalidInput as error:
-        raise InvalidInput(_option(error.field), ",".join(values[error.field]), error.rule) from None
+        raise InvalidInput(option_of(error.field), ",".join(values[error.field]), error.rule) from None
 
 
-def _option(name: str) -> str:
+def option_of(name: str) -> str:
+    """Return the option of a parameter of a query."""
     return "--text" if name == "q" else f"--{name.replace('_', '-')}"
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ...archive.results import FoundMessage
+    from ...client import Client
     from ...models.sessions.query import SessionQuery
 
 #: Maximum number of characters shown of a found message.
@@ -41,26 +42,67 @@ def list_sessions(
     query: SessionQuery,
     participant: Participant = None,
     sort: Sort = "opened",
+    group: Annotated[
+        str,
+        typer.Option(
+            "--group",
+            metavar="BY",
+            help="Count sessions, failures and cost by agent, error, tenant or tag. Most failures first; with "
+            "--sort cost, most expensive first.",
+        ),
+    ] = "",
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of results.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """List live and archived sessions, newest first.
+    """List live and archived sessions, newest first. Below, a line for each that does not move says why.
 
     Example: [bold]symposia list --status failed --since 24h --sort cost[/bold]
     """
     from itertools import islice
 
-    from .rows import NEWEST_FIRST, list_rows, session_table
+    from .coverage import print_coverage
+    from .rows import NEWEST_FIRST, attention_lines, list_rows, session_table
 
-    client = open_client()
-    ordered = find_thread(client, query).changed(sort=_order(sort))
+    client, screen = open_client(), console()
+    ordered = find_thread(client, query).changed(sort=_order(sort), group=_group(group, participant))
+    if ordered.group:
+        _print_groups(client, ordered, limit=limit, as_json=as_json)
+        return
     rows = list(islice(list_rows(client, ordered, participant=participant), limit))
     if as_json:
         print_json([row.to_json() for row in rows])
-    elif rows:
-        console().print(session_table(rows, in_tree=ordered.sort == NEWEST_FIRST))
-    else:
-        console(stderr=True).print("No sessions.")
+        return
+    if rows:
+        screen.print(session_table(rows, in_tree=ordered.sort == NEWEST_FIRST))
+    for line in attention_lines(screen, rows):
+        screen.print(line)
+    print_coverage(client, ordered, "session", shown=len(rows), limit=limit)
+
+
+def _group(name: str, participant: str | None) -> str:
+    """Return what sessions are counted by; empty: they are listed."""
+    from ...models.errors import InvalidInput
+    from ...models.sessions.query import GROUPS
+
+    if name and name not in GROUPS:
+        raise InvalidInput("--group", name, f"must be one of {', '.join(GROUPS)}")
+    if name and participant is not None:
+        raise InvalidInput("--participant", participant, "must not be given with --group; --agent may be")
+    return name
+
+
+def _print_groups(client: Client, query: SessionQuery, *, limit: int, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from .coverage import group_table, list_groups, print_coverage
+
+    groups = list_groups(client, query)[:limit]
+    if as_json:
+        print_json([asdict(group) for group in groups])
+        return
+    if groups:
+        console().print(group_table(groups, query.group))
+    print_coverage(client, query, "group", shown=len(groups), limit=limit)
 
 
 def _order(text: str) -> str:
@@ -93,7 +135,12 @@ def search(
     Example: [bold]symposia search "blue door" --mode pair[/bold]
     """
     from ...archive.results import ResultPage, SessionFilter
+    from ...models.errors import InvalidInput
 
+    if query.attention:
+        raise InvalidInput(
+            "--attention", ",".join(query.attention), "must not be given: it is of live sessions"
+        )
     client = open_client()
     wanted = SessionFilter(participant=participant, query=find_thread(client, query))
     reader = client.archived()

@@ -147,7 +147,8 @@ def details(job: CollabJob, screen: Console, *, last: int, stuck_ms: int) -> Ite
         given = ", ".join(f"{name}={dump_json(value)}" for name, value in inputs.items())
         yield hanging(screen, Text("inputs: "), Text(printable(given)))
     yield from _progress(job, state, cast)
-    yield from _why(find_condition(job, state, stuck_ms=stuck_ms), job.queued_for_s() or 0)
+    condition = find_condition(job, state, stuck_ms=stuck_ms)
+    yield from _why(condition, job.queued_for_s() or 0, now_ms=state.now_ms)
     messages = list(job.messages())
     for item in items_of(job.board(), last_messages(messages)):
         yield _item(screen, item, cast)
@@ -167,11 +168,10 @@ def _progress(job: CollabJob, state: SessionState, cast: ParticipantNames) -> It
         yield Text(f"progress: {', '.join(map(describe_limit, limits))}")
 
 
-def _why(condition: Condition, queued_s: float) -> Iterator[Text]:
+def _why(condition: Condition, queued_s: float, *, now_ms: int) -> Iterator[Text]:
     """Yield a line about a session that does not move."""
     waited = f" ({queued_s:.0f} s in the queue)" if queued_s >= _LONG_S else ""
-    if condition.attention:
-        why = "; ".join(filter(None, (condition.list_text(), condition.then)))
+    if why := condition.sentence(now_ms):
         yield Text(f"{condition.badge}{waited}: {printable(why)}", style="yellow")
     elif condition.kind == "queued" and waited:
         yield Text(f"waits for a free process{waited}", style="yellow")
@@ -231,9 +231,7 @@ def details_json(job: CollabJob, *, stuck_ms: int = 300_000) -> dict[str, JsonVa
         "reason": state.reason,
         "detail": state.detail,
         "actor": state.actor,
-        "attention": condition.attention,
-        "attention_text": condition.list_text(),
-        "attention_next": condition.then or None if condition.attention else None,
+        **condition.to_json(),
         "queued_for_s": job.queued_for_s(),
         "awaited_agents": list(state.awaited_agents),
         "turn_state": job.turn_state().model_dump(mode="json"),

@@ -10,6 +10,7 @@ from heapq import merge
 from typing import Any
 
 from pydantic import JsonValue
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +19,9 @@ from ...client import Client
 from ...client.client import installation_of
 from ...jobs.archived import parent_of, state_of
 from ...jobs.collab import CollabJob
+from ...jobs.conditions import NO_CONDITION, Condition, Roster
+from ...jobs.last_error import LastError
+from ...jobs.session_condition import ConditionReader
 from ...models.errors import RedisUnavailable, SessionNotFound
 from ...models.protocol.collab import Collab
 from ...models.sessions.query import ANY_QUERY, SessionQuery, sort_value
@@ -28,8 +32,8 @@ from ...state.redis.connect import check_reachable, connect
 from ...state.redis.readers import Unreadable, read_record
 from ...state.sessions.archiving import is_live
 from ...state.sessions.records import SessionState
-from ...state.worker_routes import describe_awaited
 from ..common.arguments import relative_age, shortest_ids
+from ..common.dialog_lines import hanging
 from ..common.screen import console, plain_table, printable
 from .render import STATUS_STYLE, outcome
 
@@ -55,6 +59,10 @@ class SessionListRow:
     #: Participant id -> agent.
     agents: Mapping[str, str] = field(default_factory=dict)
     is_archived: bool = False
+    #: What it does, or why it does not move.
+    condition: Condition = NO_CONDITION
+    #: Its newest failed turn, if it has not ended.
+    error: LastError | None = None
 
     @property
     def id(self) -> str:
@@ -79,9 +87,10 @@ class SessionListRow:
             "title": collab.title,
             "mode": collab.mode.value,
             "shown": self.shown.value,
+            "reason": state.reason,
             "detail": state.detail,
-            "attention": None,
-            "error": None,
+            "attention": self.condition.attention,
+            "error": self.error,
             "tenant": self.tenant,
             "user": self.user,
             "tags": collab.meta.tags or (),
@@ -102,11 +111,11 @@ class SessionListRow:
 
     def cells(self, depth: int) -> tuple[str | Text, ...]:
         """Return the cells after the id and the opening time; `depth` is that in the tree of sessions."""
-        status, agents, usage = self.state.status, self.state.awaited_agents, self.state.usage
-        shown = printable(describe_awaited(agents)) if agents else outcome(status, self.state.reason)
+        usage, badge = self.state.usage, self.condition.badge
+        shown = badge or outcome(self.state.status, self.state.reason)
         return (
             self.collab.mode.value,
-            _cut(shown, style="yellow" if agents else STATUS_STYLE.get(self.shown, "")),
+            _cut(shown, style="yellow" if badge else STATUS_STYLE.get(self.shown, "")),
             str(self.state.closed),
             str(usage.tokens),
             f"{usage.cost_usd:.2f}" if usage.cost_micros else "",
@@ -125,6 +134,7 @@ class SessionListRow:
             "shown": self.shown.value,
             "reason": state.reason,
             "detail": state.detail,
+            **self.condition.to_json(),
             "tenant": self.tenant,
             "user": self.user,
             "tags": list(self.collab.meta.tags or ()),
@@ -160,6 +170,15 @@ class UnreadableRow:
 
 
 AnyRow = SessionListRow | UnreadableRow
+
+
+def attention_lines(screen: Console, rows: Sequence[AnyRow]) -> Iterator[Text]:
+    """Yield for each session that does not move why, and what happens next."""
+    ids = shortest_ids([row.id for row in rows])
+    for row in rows:
+        if isinstance(row, SessionListRow) and (why := row.condition.sentence(row.state.now_ms)):
+            head = Text.assemble((ids[row.id], "bold"), f" {row.condition.badge}: ", style="yellow")
+            yield hanging(screen, head, Text(printable(why)))
 
 
 def _in_tree_order(sessions: Sequence[AnyRow]) -> Iterator[tuple[int, AnyRow]]:
@@ -246,29 +265,46 @@ def _sorted(rows: Iterator[AnyRow], query: SessionQuery) -> list[AnyRow]:
 def live_rows(client: Client, query: SessionQuery, *, participant: str | None = None) -> Iterator[AnyRow]:
     """Yield the live sessions that match, newest first; unreadable ones if there is no filter."""
     now_ms = round(time.time() * 1000)
-    for job, listed_ms in installation_of(client).sessions.iterate_live():
-        try:
-            row = job if isinstance(job, Unreadable) else read_record("session", job.id, partial(_row, job))
-        except SessionNotFound:  # it has expired since
-            continue
+    others = query.changed(sort=ANY_QUERY.sort, attention=())
+    has_unreadable = participant is None and others == ANY_QUERY and query.attention in ((), ("unreadable",))
+    for row in all_live(client):
         if isinstance(row, SessionListRow):
             has_participant = participant in (None, *(who.participant_id for who in row.collab.participants))
             if has_participant and query.matches(row.searched(), now_ms=now_ms):
                 yield row
-        elif participant is None and query.changed(sort=ANY_QUERY.sort) == ANY_QUERY:
-            yield UnreadableRow(row.name, listed_ms, row.why)
+        elif has_unreadable:
+            yield row
 
 
-def _row(job: CollabJob) -> SessionListRow:
-    spec = job.spec
+def all_live(client: Client) -> Iterator[AnyRow]:
+    """Yield all live sessions, newest first."""
+    installation, stuck_ms = installation_of(client), int(client.settings.stuck_after_s * 1000)
+    conditions = ConditionReader(installation.redis, stuck_ms=stuck_ms)
+    for job, listed_ms in installation.sessions.iterate_live():
+        try:
+            row = (
+                job
+                if isinstance(job, Unreadable)
+                else read_record("session", job.id, partial(_row, job, conditions))
+            )
+        except SessionNotFound:  # it has expired since
+            continue
+        yield (row if isinstance(row, SessionListRow) else UnreadableRow(row.name, listed_ms, row.why))
+
+
+def _row(job: CollabJob, conditions: ConditionReader) -> SessionListRow:
+    spec, collab, state = job.spec, job.collab(), job.state()
+    condition, error = conditions.read(state, Roster.of(collab, spec))
     row = SessionListRow(
-        job.collab(),
-        job.state(),
+        collab,
+        state,
         job.parent.session_id if job.parent else None,
         spec.thread_id,
         spec.tenant,
         spec.memory.user_id if spec.memory else None,
         {name: binding.agent for name, binding in spec.agents.items()},
+        condition=condition,
+        error=error,
     )
     row.to_json()  # reads each field
     return row
@@ -277,7 +313,8 @@ def _row(job: CollabJob) -> SessionListRow:
 def _archived(
     client: Client, wanted: SessionFilter, *, is_live: Callable[[ListedSession], bool]
 ) -> Iterator[AnyRow]:
-    reader, cursor = client.archived(), None
+    # Archived sessions need no attention.
+    reader, cursor = None if wanted.query.attention else client.archived(), None
     while reader is not None:
         page = reader.page(wanted, after=cursor, limit=_PAGE)
         for session in page.items:

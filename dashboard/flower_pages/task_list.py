@@ -56,8 +56,11 @@ def describe_task(task: Mapping[str, Any]) -> dict[str, Any]:
     """
     match = _SUMMARY.fullmatch(str(task.get("kwargs") or ""))
     session, mode, turn, participant = match.groups() if match else ("", None, None, None)
+    # Celery reports a task as sent after a fast worker has received it.
+    times = [task[name] for name in ("sent", "received") if task.get(name)]
     return {
         **task,
+        **({"sent": min(times)} if task.get("sent") else {}),
         "session": session[:_SHORT_ID],
         "session_id": session,
         "mode": (mode or "").replace("_", " "),

@@ -24,7 +24,7 @@ def health_event(services: Services, session_id: str | None) -> str:
     if row is None:
         return feed.event()
     condition = services.hub.condition(session_id)
-    notice = session_notice(row, condition, feed.now_ms())
+    notice = session_notice(row, condition, feed.judged_ms())
     return feed.event(session=notice, kind=condition.kind, ended_ms=row["ended_ms"])
 
 

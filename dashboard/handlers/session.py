@@ -82,7 +82,7 @@ class SessionPage(PageHandler):
         view = open_session_view(self, session_id)
         fragments = await view.read()
         row, params = view.row, view.params
-        notice = session_notice(row, self.services.hub.condition(session_id), self.health.now_ms())
+        notice = session_notice(row, self.services.hub.condition(session_id), self.health.judged_ms())
         comparison = await self._compare(view) if params.compare else ""
         events = None
         if params.events:

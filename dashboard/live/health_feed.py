@@ -32,6 +32,11 @@ class HealthFeed:
         #: Number of changes other than of ages.
         self.revision = 0
 
+    def judged_ms(self) -> int:
+        """Return the time of the data, up to which the condition of a session is known: now, unless Redis is away."""
+        health = self.health
+        return self.now_ms() if health.redis_away_ms is None else health.read_ms or health.redis_away_ms
+
     def record_read(self) -> None:
         """Record that Redis has answered."""
         if self.health.redis_away_ms is not None:

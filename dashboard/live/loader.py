@@ -10,21 +10,19 @@ from redis.asyncio import Redis
 
 from ...jobs.condition_rules import parked_questions
 from ...jobs.conditions import Roster
+from ...jobs.last_error import NEWEST_EVENTS, newest_error
 from ...models.errors import CorruptSession, NewerFormat
-from ...models.text.ids import entry_key
 from ...state.redis.formats import check_format
 from ...state.redis.keys import session_key
 from ...state.redis.readers import Entry, is_wrong_type, read_entries
 from ...state.redis.scripts import view_fields
 from ...state.sessions.records import SessionState
-from ..views.collab_row import CollabFacts, CollabRow, LastError, build_row, error_of_event
+from ..views.collab_row import CollabFacts, CollabRow, build_row
 from ..views.unreadable import UnreadableSession
 from .positions import newest_position
 
 #: Sessions per round trip.
 _BATCH = 100
-#: Newest events in which the last error is searched.
-_NEWEST_EVENTS = 20
 
 
 @dataclass(slots=True)
@@ -56,7 +54,7 @@ async def load_sessions(
             key = session_key(session_id, "session")
             pipeline.hmget(key, [*view_fields(), "collab", "spec"])
             pipeline.hgetall(session_key(session_id, "turns"))
-            pipeline.xrevrange(session_key(session_id, "events"), count=_NEWEST_EVENTS)
+            pipeline.xrevrange(session_key(session_id, "events"), count=NEWEST_EVENTS)
         answers = await pipeline.execute(raise_on_error=False)
         for session_id, values, turns, events in zip(
             some, answers[0::3], answers[1::3], answers[2::3], strict=True
@@ -102,14 +100,7 @@ def _session(
         facts = CollabFacts.read(session_id, collab, spec, edition=state.edition)
         roster = Roster.read(session_id, collab, spec)
     position = newest_position((f"{state.updated_ms}-0", *(entry_id for entry_id, _ in events[:1])))
-    row = build_row(state, facts, position=position, last_error=_newest_error(events))
+    row = build_row(state, facts, position=position, last_error=newest_error(events))
     # An invalid record must not fail later, when the attention is judged.
     _ = list(parked_questions(state, state.open_turns()))
     return LoadedSession(state, facts, roster, row)
-
-
-def _newest_error(events: list[Entry]) -> LastError | None:
-    for position, text in events:
-        if (error := error_of_event(text, entry_key(position)[0])) is not None:
-            return error
-    return None

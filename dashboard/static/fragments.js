@@ -13,6 +13,7 @@ const AGE_MS = 1000;
 const root = document.querySelector("[data-view], [data-live]");
 let token = root.dataset.sent;
 let streamAt = 0;
+let shownAt = Date.now(); // when the page was not stale
 
 const address = (end) => {
   const query = new URLSearchParams(location.search);
@@ -28,7 +29,7 @@ export function show({ html = {}, lists = {} }) {
     const holder = document.createElement("template");
     holder.innerHTML = text;
     const element = holder.content.firstElementChild;
-    for (const time of element.querySelectorAll("time[data-as]")) tellTime(time);
+    tellTimes(element.querySelectorAll("time[data-as]"));
     fresh.set(id, element);
   }
   for (const [id, order] of Object.entries(lists)) arrange(document.getElementById(id), order, fresh);
@@ -100,6 +101,12 @@ async function poll() {
   setTimeout(poll, POLL_MS);
 }
 
+/** Write times. What is old does not grow older. */
+function tellTimes(elements) {
+  if (!isStale()) shownAt = Date.now();
+  elements.forEach(tellTime);
+}
+
 /** Write a time: `data-as` is its form (`TimeForm` of the server). Old data has no ages. */
 function tellTime(element) {
   const at = new Date(element.dateTime);
@@ -109,10 +116,10 @@ function tellTime(element) {
 }
 
 function textOf(at, { as: form, zone }) {
-  if (form === "for") return span(Date.now() - at);
-  if (form === "ago" && !isStale()) return `${span(Date.now() - at)} ago`;
+  if (form === "for") return span(shownAt - at);
+  if (form === "ago" && !isStale()) return `${span(shownAt - at)} ago`;
   if (form === "moment") return moment(at, zone);
-  if (form === "due") return `${moment(at, zone)}, ${at > Date.now() ? `in ${span(at - Date.now())}` : "now"}`;
+  if (form === "due") return `${moment(at, zone)}, ${at > shownAt ? `in ${span(at - shownAt)}` : "now"}`;
   const isToday = at.toDateString() === new Date().toDateString();
   return CLOCKS[form === "minute"][isToday].format(at);
 }
@@ -154,5 +161,5 @@ export function span(ms) {
 }
 
 if (root.dataset.view) follow();
-root.querySelectorAll("time[data-as]").forEach(tellTime);
-setInterval(() => root.querySelectorAll("time[data-as=for], time[data-as=ago]").forEach(tellTime), AGE_MS);
+tellTimes(root.querySelectorAll("time[data-as]"));
+setInterval(() => tellTimes(root.querySelectorAll("time:is([data-as=for], [data-as=ago], [data-as=due])")), AGE_MS);

@@ -16,7 +16,6 @@ const element = () => document.getElementById("health");
 let receivedAt = performance.now();
 let ageMs = 0; // age of the data when it was received
 let level = element().dataset.level; // as the server sent it
-const hasEnded = level === "ended"; // what the page shows does not grow old
 let awayMs = null; // since when Flower does not answer, by the clock of the page
 let problem = "";
 let isAsking = false;
@@ -57,6 +56,7 @@ function clock(moment) {
 }
 
 function currentLevel() {
+  if (level === "ended") return level; // what the page shows does not grow old
   if (level === "stale" || awayMs !== null) return "stale";
   const age = ageMs + performance.now() - receivedAt;
   return age > STALE_MS ? "stale" : age > LATE_MS ? "late" : level;
@@ -117,7 +117,7 @@ async function ask() {
 function tick() {
   showLevel();
   const isDue = performance.now() - receivedAt > ASK_MS;
-  if (isDue && !isAsking && !document.hidden && !hasEnded) ask();
+  if (isDue && !isAsking && !document.hidden && level !== "ended") ask();
 }
 
 showClocks(document.getElementById("dashboard"));

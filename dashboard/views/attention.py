@@ -1,16 +1,14 @@
-"""Attention of sessions in the pages: names in URLs, fields of rows and of JSON. Pure.
+"""Attention of sessions in the pages: names in URLs, and fields of rows. Pure.
 
 `jobs/conditions.py` judges the sessions.
 """
 
 from __future__ import annotations
 
-from pydantic import JsonValue
-
 from ...jobs.conditions import ATTENTIONS, Condition
 from .collab_row import CollabRow, Speaker
 
-__all__ = ["ATTENTIONS", "attention_name", "condition_json", "with_condition"]
+__all__ = ["ATTENTIONS", "attention_name", "with_condition"]
 
 #: Names of earlier releases in URLs.
 _OLD_NAMES = {"no_worker": "worker", "parked": "person"}
@@ -35,17 +33,4 @@ def with_condition(row: CollabRow, condition: Condition) -> CollabRow:
         "attention_next": condition.then or None if condition.attention else None,
         "attention_since_ms": condition.since_ms if condition.attention else None,
         "attention_due_ms": condition.due_ms if condition.attention else None,
-    }
-
-
-def condition_json(condition: Condition) -> dict[str, JsonValue]:
-    """Return a condition for the JSON of one session."""
-    return {
-        "condition": condition.kind,
-        "attention": condition.attention,
-        "badge": condition.badge,
-        "attention_text": condition.list_text(),
-        "attention_next": condition.then or None if condition.attention else None,
-        "attention_since_ms": condition.since_ms,
-        "attention_due_ms": condition.due_ms,
     }

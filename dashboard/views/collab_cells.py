@@ -173,7 +173,7 @@ def _next_html(row: CollabRow) -> str:
     if row["attention"] is None:
         return ""
     due_ms = row["attention_due_ms"]
-    words = escape_visible(row["attention_next"] or "")
+    words = escape_visible(row["attention_next"] or ("tried again" if due_ms else ""))
     return " ".join(filter(None, (words, time_html(due_ms, "moment") if due_ms else "")))
 
 

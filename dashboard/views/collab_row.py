@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from ...jobs.last_error import LastError
 from ...models.sessions.progress import LimitUse, Unit, estimated_end_ms, first_limit
 from ...models.sessions.shown_status import UNFINISHED, ShownStatus, shown_status
 from ...models.sessions.spec import SessionSpec
@@ -15,15 +15,6 @@ from ...state.redis.readers import converting_to_corrupt, read_object, read_stor
 from ...state.sessions.progress import limits_of_session
 from ...state.sessions.records import SessionState
 from ...state.sessions.turn_records import TurnRecord
-
-
-class LastError(TypedDict):
-    """The newest failed turn of a session."""
-
-    at_ms: int
-    turn: int | None
-    participant: str | None
-    text: str
 
 
 class Speaker(TypedDict):
@@ -289,25 +280,3 @@ def _text(value: object) -> str | None:
 
 def _objects(value: object) -> Iterable[Mapping[str, object]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def error_of_event(text: str, at_ms: int) -> LastError | None:
-    """Return the failure that a MAP event records; None: it records none."""
-    if '"MAPTurnCompleted"' not in text:
-        return None
-    try:
-        payload = json.loads(text).get("payload") or {}
-        result = payload.get("result") or {}
-        message = str(result.get("error") or "failed")
-        has_failed = result.get("outcome") == "failed" or bool(result.get("error"))
-    except (ValueError, AttributeError):
-        return None
-    if not has_failed:
-        return None
-    turn = payload.get("turn_number")
-    return LastError(
-        at_ms=at_ms,
-        turn=turn if isinstance(turn, int) else None,
-        participant=str(payload.get("participant_id") or "") or None,
-        text=message,
-    )

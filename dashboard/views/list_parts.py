@@ -8,8 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ...models.sessions.query import SessionQuery
-from ...models.text.durations import read_span
-from ...models.text.words import span_in_words
+from ...models.sessions.query_words import span_words
 
 #: Status or attention -> words after its count.
 STATUS_WORDS = {
@@ -154,14 +153,6 @@ def describe(query: SessionQuery) -> Iterator[tuple[str, str, str]]:
                 yield name, "search", f"“{value}”"
             case _:
                 yield name, name, value.replace("_", " ") if name == "mode" else value
-
-
-def span_words(text: str) -> str:
-    """Return an age of a query in words, such as `7 days`; empty for a moment."""
-    try:
-        return span_in_words(read_span(text))
-    except ValueError:
-        return ""
 
 
 def without(query: SessionQuery, name: str) -> SessionQuery:

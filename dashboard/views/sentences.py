@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from ...jobs.conditions import Condition
 from ...models.sessions.shown_status import ShownStatus, shown_status
+from ...models.text.redact import excerpt
 from ...models.text.words import count_of
 from .collab_row import CollabRow
 from .health import without_worker
 from .notices import At, Code, Name, Notice, Part, Span
+
+#: Characters of a question in the sentence; the page has the whole question below.
+_MAX_QUESTION = 200
 
 
 def session_notice(row: CollabRow, condition: Condition, now_ms: int) -> Notice:
@@ -123,7 +127,7 @@ def _person(it: Condition, now_ms: int) -> Notice:
         asks = (
             Name(it.who),
             f" asks in turn {it.turn}",
-            *((": “", Name(it.detail), "”") if it.detail else (".",)),
+            *((": “", Name(excerpt(it.detail, _MAX_QUESTION)), "”") if it.detail else (".",)),
         )
     until: tuple[Part, ...] = ()
     if it.due_ms is not None:

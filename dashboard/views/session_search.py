@@ -8,13 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ...jobs.archived import state_of
+from ...jobs.last_error import LastError
+from ...jobs.session_groups import count_by_group
 from ...models.errors import ArchiveError
-from ...models.sessions.grouping import SessionGroup, add_up, groups_of
+from ...models.sessions.grouping import SessionGroup
 from ...models.sessions.query import ATTENTIONS, SessionQuery, attention_name, sort_value
-from ...models.sessions.shown_status import UNFINISHED, ShownStatus
-from ...models.text.durations import read_span
-from ...models.text.words import count_of, span_in_words
-from .collab_row import CollabFacts, CollabRow, LastError, build_row
+from ...models.sessions.query_words import older_unfinished, time_in_words
+from ...models.sessions.shown_status import ShownStatus
+from ...models.text.words import count_of
+from .collab_row import CollabFacts, CollabRow, build_row
 
 if TYPE_CHECKING:
     from ...archive.results import ListedSession
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-#: Statuses of sessions that have not ended, in the order of the page.
-_UNFINISHED = tuple(status.value for status in ShownStatus if status in UNFINISHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,17 +172,8 @@ def build_groups(
     is_partial: bool = False,
 ) -> tuple[list[SessionGroup], Covers]:
     """Return the groups of the sessions that match; arguments and errors as of `build_page`."""
-    groups = [
-        SessionGroup(name, 1, int(failed), row["cost_micros"])
-        for row in live
-        if query.matches(row, now_ms=now_ms)
-        for name, failed in groups_of(row, query.group)
-    ]
-    search = None if query.attention else _archived(live, reader, query, now_ms)
-    if search is not None:
-        groups += search.groups()
-    added = add_up(groups, by_cost=query.sort_key == "cost", of_errors=query.group == "error")
-    return added, _covers(live, reader, query, now_ms, is_partial=is_partial)
+    groups = count_by_group(live, reader, query=query, now_ms=now_ms)
+    return groups, _covers(live, reader, query, now_ms, is_partial=is_partial)
 
 
 def _archived(
@@ -253,25 +243,9 @@ def _covers(
         where = "live only, because the archive does not answer"
     elif reader is None:
         where = "live and recently ended, without an archive"
-    text = f"{_time_in_words(query)}, {where}"
+    text = f"{time_in_words(query)}, {where}"
     if since is None:
         return Covers(text, is_partial=is_partial)
-    older = replace(query, since="", until=query.since, status=_UNFINISHED, attention=(), group="").changed()
+    older = older_unfinished(query)
     count = sum(older.matches(row, now_ms=now_ms) for row in live)
     return Covers(text, count, older.to_params() if count else None, is_partial=is_partial)
-
-
-def _time_in_words(query: SessionQuery) -> str:
-    parts = []
-    if query.since:
-        parts.append(f"in the last {span}" if (span := _span(query.since)) else f"since {query.since}")
-    if query.until:
-        parts.append(f"more than {span} ago" if (span := _span(query.until)) else f"before {query.until}")
-    return f"opened {' and '.join(parts)}" if parts else "all sessions"
-
-
-def _span(text: str) -> str:
-    try:
-        return span_in_words(read_span(text))
-    except ValueError:
-        return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -110,3 +111,9 @@ def worker(tmp_path: Path, settings: dict[str, str]) -> Iterator[LiveWorker]:
     worker = LiveWorker("w1", tmp_path, environment, app="symposia.workers", concurrency=4, heartbeat=True)
     yield worker.wait_ready()
     worker.close()
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    """The folder for pictures: `make screenshots` keeps them."""
+    return Path(os.environ.get("SYMPOSIA_TEST_SCREENSHOTS", tmp_path))

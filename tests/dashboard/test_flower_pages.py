@@ -184,6 +184,7 @@ def test_actions_on_a_worker_are_done_or_refused_with_a_reason(start_flower, wor
 def test_a_task_is_sent_before_it_is_received(sent, received, shown):
     task = in_order(Task(uuid="t", sent=sent, received=received))
     assert (task.sent, task.received) == (shown, received)
+    assert describe_task({"sent": sent, "received": received})["sent"] == shown
     assert not shown or task._fields.index("sent") < task._fields.index("received")
 
 

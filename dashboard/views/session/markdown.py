@@ -232,7 +232,7 @@ def _html_attributes(node: Mapping[str, Node]) -> Iterator[tuple[str, object]]:
         yield "start", node["start"]
     if "align" in node:
         yield "class", f"text-{_ALIGNED_CLASSES[str(node['align'])]}"
-    if node["tag"] == "pre":
+    if node["tag"] in ("pre", "table"):  # if they are wide, they scroll, also with the keyboard
         yield "tabindex", 0
 
 

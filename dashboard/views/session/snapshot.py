@@ -25,7 +25,6 @@ from ....state.sessions.progress import limits_of_session
 from ....state.sessions.records import SessionState
 from ....state.sessions.turn_records import TurnRecord
 from ....tasks.views.session_views import SessionFacts
-from ..attention import condition_json
 from ..questions import build_question
 from ..visible import make_fields_visible
 from .usage import SessionTotals
@@ -120,7 +119,7 @@ def session_json(parts: SessionParts, condition: Condition = NO_CONDITION) -> Js
         "actions": list(possible_actions(state, is_live=parts.is_live, asks=bool(parts.questions))),
         "exports": list(export_formats(facts)),
     }
-    data |= condition_json(condition)
+    data |= condition.to_json()
     # Names and choices of a question are sent back in its answer, so the page makes them visible.
     questions: list[JsonValue] = [cast("Json", build_question(question)) for question in parts.questions]
     return {**make_fields_visible(data), "questions": questions}

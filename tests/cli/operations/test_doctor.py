@@ -279,11 +279,13 @@ def test_unattended_sessions_are_reported(terminal: Terminal, pair_file, monkeyp
     monkeypatch.setattr("symposia.cli.doctor.checks.OVERDUE_MS", -3_600_000)
     assert [it["text"] for it in findings(terminal, "sessions")] == ["0 unfinished"]
     assert terminal.call("submit", pair_file).code == 0
-    (told,) = until(lambda: findings(terminal, "sessions"))
+    told, waiting = findings(terminal, "sessions")
     assert (told["grade"], told["text"].split(":")[0]) == (
         "warning",
         "1 of 1 unfinished sessions are overdue",
     )
+    assert (waiting["text"], waiting["counts"]) == ("1 session: no worker", {"worker": 1})
+    assert waiting["advice"] == "to see why: symposia list --attention worker"
 
 
 @pytest.mark.leaves_keys

@@ -45,11 +45,46 @@ def test_sessions_are_listed_by_filters_and_in_an_order(terminal: Terminal, pres
     assert press[0][:8] in terminal.call("list", "--sort", "cost").out
 
 
+def test_list_says_why_sessions_do_not_move(terminal: Terminal, press: list[str]) -> None:
+    assert listed(terminal, "--attention", "worker,stuck", "--tenant", "press") == ["c", "b", "a"]
+    assert listed(terminal, "--attention", "lost,retry") == []
+    said = terminal.call("list", "--attention", "worker", "--text", "line a")
+    line = f"{press[0][:8]} no worker: the next step waits for a worker; it goes on when a worker starts"
+    assert said.out.splitlines()[-1] == line
+    (row,) = terminal.call("list", "--text", "line a", "--json").json()
+    assert (row["attention"], row["badge"]) == ("worker", "no worker")
+    planned = terminal.call("cancel", "--attention", "worker", "--tenant", "shop", "--dry-run")
+    assert planned.out.endswith("1 session would be cancelled; nothing was changed.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("--tenant", "press"), "3 sessions (all sessions, live and recently ended, without an archive)."),
+        (("--limit", "2"), "2 sessions (all sessions, live and recently ended, without an archive); more"),
+        (("--since", "1h", "--status", "failed"), "No sessions (opened in the last 60 minutes, live"),
+        (("--group", "tenant", "--until", "2020-01-31"), "No groups (opened before 2020-01-31, live"),
+        (
+            ("--since", "2100-01-31", "--text", "line"),
+            "4 older sessions are still active: symposia list --text line --status draft,active,suspended",
+        ),
+    ],
+)
+def test_list_says_what_it_covers(
+    terminal: Terminal, press: list[str], arguments: tuple[str, ...], line: str
+) -> None:
+    assert terminal.call("list", *arguments).err.splitlines()[-1].startswith(line)
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
         (("list", "--status", "odd"), "--status: must be one of draft"),
         (("list", "--sort", "odd"), "--sort: must be one of activity"),
+        (("list", "--attention", "odd"), "--attention: must be one of person"),
+        (("list", "--group", "odd"), "--group: must be one of agent"),
+        (("list", "--group", "tag", "--participant", "ann"), "--participant: must not be given with --group"),
+        (("search", "word", "--attention", "stuck"), "--attention: must not be given"),
         (("list", "--older", "1d", "--until", "2d"), "--older: must not be given with --until"),
         (("cancel",), "ID: must be given, or a filter"),
         (("cancel", "12345678", "--tenant", "press"), "ID: must not be given with filters"),
@@ -124,6 +159,8 @@ def test_failed_sessions_are_retried(busy: Terminal, pair_file: str, then: str) 
     mine = ("--error", "MOOD", "--thread", session)
     (row,) = busy.call("list", "--status", "failed", *mine, "--json").json()
     assert (row["id"], row["status"], row["shown"]) == (session, "cancelled", "failed")
+    (group,) = busy.call("list", "--group", "agent", *mine, "--json").json()
+    assert (group["name"], group["sessions"], group["failed"]) == ("moody", 1, 1)
     assert busy.call("cancel", *mine, "--yes").err.startswith("No session matches")
     assert busy.call("retry", *mine, "--yes").out == "1 of 1 session retried.\n"
     new, _ = busy.call("list", "--thread", session, "--json").json()

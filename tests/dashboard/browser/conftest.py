@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -226,12 +225,6 @@ def open_tab(services: Services, browser: Browser) -> Iterator[OpenTab]:
 
 
 @pytest.fixture
-def pictures(tmp_path: Path) -> Path:
-    """The folder for pictures: `make screenshots` keeps them."""
-    return Path(os.environ.get("SYMPOSIA_TEST_SCREENSHOTS", tmp_path))
-
-
-@pytest.fixture
 def gated_sessions(services: Services) -> Iterator[GatedSessions]:
     """Submits sessions whose agents wait for a gate, which is open after the test."""
     gated_sessions = GatedSessions(services)
@@ -253,7 +246,7 @@ def schedule(services: Services) -> Iterator[Callable[[str, str], None]]:
         services.client.schedules.remove(name)
 
 
-@pytest.fixture
+@pytest.fixture(scope="package")
 def review(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., ReviewJob]:
     """Starts a review of files with these names by one agent."""
 

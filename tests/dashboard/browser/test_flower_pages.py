@@ -76,6 +76,11 @@ def test_links_to_tasks_work_after_a_restart(services, open_tab, ended):
     page = tab.page
     page.get_by_role("link", name="Celery task of turn 2, attempt 1").click()
     expect(page.locator("main")).to_contain_text("mood 1")
+    expect(page.locator("main")).to_contain_text(re.compile(r"stub_agents/live\.py.*in moody"))
+    terms = page.locator("dt", has_text=re.compile("^(Sent|Received|Started)$"))
+    times = terms.evaluate_all("terms => terms.map((term) => term.nextElementSibling.innerText.trim())")
+    assert len(times) == 3
+    assert times == sorted(times)
     page.go_back()
     services.kill_flower()
     services.wait_for_flower()
@@ -94,3 +99,16 @@ def test_links_to_tasks_work_after_a_restart(services, open_tab, ended):
     page.reload()
     expect(page.get_by_role("heading", name="symposia.advance")).to_be_visible()
     tab.errors[:] = [it for it in tab.errors if "net::ERR_" not in it]
+
+
+def test_broker_names_consumers_and_a_worker_refuses_to_grow(open_tab, ended):
+    tab = open_tab("/broker")
+    page = tab.page
+    queue = page.locator("tbody tr", has=page.get_by_role("cell", name="symposia", exact=True))
+    heads = [text.lower() for text in page.locator("thead th").all_inner_texts()]
+    expect(queue.locator("td").nth(heads.index("consumers"))).to_have_text("1")
+    page.goto("/workers")
+    page.locator("a[href^='/worker/']").first.click()
+    page.get_by_role("button", name="Grow").click()
+    expect(page.get_by_role("alert")).to_contain_text("restart the worker with another --concurrency")
+    tab.errors[:] = [error for error in tab.errors if "403" not in error]

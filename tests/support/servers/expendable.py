@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from live import LiveWorker, until
+from review_tools.schedules import PANEL
 from servers.flower import FlowerServer
 from symposia.client import Client
 from symposia.client.embedded import EmbeddedServer
@@ -16,6 +17,7 @@ from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.reviews.job import ReviewJob
 
 
 @dataclass
@@ -50,6 +52,14 @@ class Expendable:
         job = self.client.submit(collab, agents=agents, stop=MaxTurns(2), parameters={"gate": str(self.gate)})
         until(lambda: any(turn.status == "speaking" for turn in job.state().open_turns()), what="ann speaks")
         return job
+
+    def review(self) -> ReviewJob:
+        """Starts a review whose reviewer does not answer in the format of findings."""
+        files, panels = self.folder / "files", self.folder / "panels.toml"
+        files.mkdir()
+        (files / "a.txt").write_text("one line\n")
+        panels.write_text(PANEL.format(name="say", agent="say"))
+        return self.client.review(files, panel="say", root_name="files", panels_file=panels)
 
 
 @contextmanager

@@ -22,19 +22,25 @@ MESSAGE = f"""{TEXT}
 """
 
 
-def say(_turn: TurnContext) -> str:
-    return MESSAGE
+def say(turn: TurnContext) -> str:
+    return _text(turn, MESSAGE)
 
 
-def fail(_turn: TurnContext) -> str:
-    raise RuntimeError(TEXT)
+def fail(turn: TurnContext) -> str:
+    raise RuntimeError(_text(turn, TEXT))
 
 
 def ask(turn: TurnContext) -> TurnOutcome:
     """Ask ben, and repeat the answer."""
     if turn.answers:
         return TurnOutcome.say(turn.answers[-1].text)
-    return TurnOutcome.ask("ben", TEXT, choices=(TEXT, "no"))
+    return TurnOutcome.ask("ben", _text(turn, TEXT), choices=(TEXT, "no"))
+
+
+def _text(turn: TurnContext, default: str) -> str:
+    """The text that the session gives its agents."""
+    text = turn.parameters.get("text", default)
+    return str(text)
 
 
 def lead(turn: TurnContext) -> TurnOutcome:

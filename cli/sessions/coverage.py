@@ -1,0 +1,80 @@
+"""The line below `symposia list`: which sessions it covers; and sessions counted by group."""
+
+from __future__ import annotations
+
+import time
+
+from rich.table import Table
+
+from ...client import Client
+from ...jobs.session_groups import count_by_group
+from ...models.errors import RedisUnavailable
+from ...models.sessions.grouping import SessionGroup
+from ...models.sessions.query import SessionQuery
+from ...models.sessions.query_words import older_unfinished, time_in_words
+from ...models.text.words import count_of
+from ...state.redis.connect import check_reachable, connect
+from ..common.screen import console, plain_table, printable
+from .filters import option_of
+from .rows import SessionListRow, all_live, live_rows
+
+
+def print_coverage(client: Client, query: SessionQuery, noun: str, *, shown: int, limit: int) -> None:
+    """Print on standard error how many are shown, and which sessions they are of.
+
+    Args:
+        client: The client.
+        query: The query.
+        noun: `session` or `group`.
+        shown: Number of them that are shown.
+        limit: Maximum number that is shown.
+    """
+    where, has_redis = "live and archived", _answers(client)
+    if client.archived() is None:
+        where = "live and recently ended, without an archive"
+    elif not has_redis:
+        where = "archived only, because Redis does not answer"
+    number = count_of(shown, noun, spec=",") if shown else f"No {noun}s"
+    more = f"; more with --limit {2 * limit}" if shown == limit else ""
+    screen = console(stderr=True)
+    screen.print(f"{number} ({time_in_words(query)}, {where}){more}.", style="dim")
+    if query.since and has_redis:
+        older = older_unfinished(query)
+        if count := sum(1 for _ in live_rows(client, older)):
+            verb = "is" if count == 1 else "are"
+            sessions = count_of(count, "older session", spec=",")
+            options = " ".join(f"{option_of(name)} {value}" for name, value in _filters(older).items())
+            screen.print(f"{sessions} {verb} still active: symposia list {options}", style="dim")
+
+
+def _filters(query: SessionQuery) -> dict[str, str]:
+    return {name: value for name, value in query.to_params().items() if name != "sort"}
+
+
+def _answers(client: Client) -> bool:
+    try:
+        check_reachable(connect(client.redis_url), client.redis_url)
+    except RedisUnavailable:
+        return False
+    return True
+
+
+def list_groups(client: Client, query: SessionQuery) -> list[SessionGroup]:
+    """Return the groups of the sessions that match, by `query.group`.
+
+    Raises:
+        RedisUnavailable: Redis does not answer.
+        ArchiveUnavailable: The archive does not answer.
+    """
+    live = [row.searched() for row in all_live(client) if isinstance(row, SessionListRow)]
+    return count_by_group(live, client.archived(), query=query, now_ms=round(time.time() * 1000))
+
+
+def group_table(groups: list[SessionGroup], by: str) -> Table:
+    """Return a table of groups, one line each."""
+    numbers = ("sessions", "failed", "cost $")
+    table = plain_table(*numbers, by, right=numbers)
+    for group in groups:
+        cost = f"{group.cost_micros / 1e6:,.2f}" if group.cost_micros else ""
+        table.add_row(f"{group.sessions:,}", f"{group.failed:,}", cost, printable(group.name))
+    return table
