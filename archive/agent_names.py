@@ -20,7 +20,7 @@ _NEW = _INSERT.format(row="new", sources="")
 _SQLITE = (
     f"CREATE TRIGGER session_agent_added AFTER INSERT ON collab BEGIN {_NEW}; END",
     f"""CREATE TRIGGER session_agent_changed AFTER UPDATE OF spec ON collab WHEN new.spec <> old.spec BEGIN
-    DELETE FROM session_agent WHERE session = new.id; {_NEW}; END""",
+    DELETE FROM session_agent WHERE session = new.id; {_NEW}; END""",  # noqa: S608 - only constants
     _INSERT.format(row="collab", sources="collab,"),
 )
 _POSTGRESQL = (

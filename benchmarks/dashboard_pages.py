@@ -23,7 +23,9 @@ FILTERS: tuple[Mapping[str, str], ...] = (
     {"since": "30d", "until": "7d"}, {"cost_min": "0.05"}, {"error": "disk full"}, {"q": "letter"}, {"q": "writer"},
     {"q": "nothing like this"}, {"q": "école", "status": "failed", "since": "30d"}, {"user": "42"},
 )  # fmt: skip
-SORTS = ("", "-cost", "-duration", "title", "-tokens", "status")
+SORTS = ("-duration", "title", "-tokens", "status", "opened")
+#: Filters with which sessions are grouped, by their positions.
+GROUPED = (0, 1, 6, 14)
 GROUPS = ("agent", "error", "tenant", "tag")
 #: Other pages.
 PATHS = (
@@ -84,10 +86,13 @@ def measure_pages(pid: int, port: int, sessions: Mapping[str, str]) -> list[Page
 
 
 def _list_paths() -> Iterator[str]:
-    for filters, sort in product(FILTERS, SORTS):
-        yield f"/collabs?{urlencode({**filters, **({'sort': sort} if sort else {})})}"
-    for filters, group in product(FILTERS, GROUPS):
-        yield f"/collabs?{urlencode({**filters, 'group': group})}"
+    queries = [
+        *FILTERS,
+        *({**filters, "sort": "-cost"} for filters in FILTERS),
+        *({"sort": sort} for sort in SORTS),
+    ]
+    queries += [{**FILTERS[number], "group": group} for number, group in product(GROUPED, GROUPS)]
+    return (f"/collabs?{urlencode(query)}" for query in queries)
 
 
 def _measure(pid: int, port: int, path: str, idle: float) -> PageTime:
