@@ -138,7 +138,6 @@ def build_page(
     """
     matching = MatchingRows(query, live, now_ms=now_ms)
     part = ArchivedPart.read(reader, matching, {row["id"] for row in live})
-    part.load(part.missing(matching, now_ms))
     return show_page(matching, part, now_ms=now_ms, is_partial=is_partial)
 
 
@@ -204,7 +203,7 @@ class ArchivedPart:
     def read(
         cls, reader: ArchiveReader | None, matching: MatchingRows, without: Collection[str]
     ) -> ArchivedPart:
-        """Return the part for a query and the rows in memory that fit it.
+        """Return the part for a query and the rows in memory that fit it, with the sessions of its page.
 
         Args:
             reader: The archive; None: there is none.
@@ -227,14 +226,10 @@ class ArchivedPart:
         limit = query.per_page if query.page == 1 else window.before + 3 * query.per_page
         keys = search.keys(offset=start, limit=limit)
         is_last = query.page == 1 or len(keys) < limit
-        return cls(
-            search,
-            counts,
-            start=start,
-            keys=keys,
-            is_last=is_last,
-            groups=search.groups() if query.group else (),
-        )
+        groups = search.groups() if query.group else ()
+        part = cls(search, counts, start=start, keys=keys, is_last=is_last, groups=groups)
+        part.load(part.missing(matching, matching.now_ms))
+        return part
 
     @property
     def is_archive(self) -> bool:
@@ -262,7 +257,7 @@ class ArchivedPart:
 
     def load(self, rows: Sequence[int]) -> None:
         """Load sessions."""
-        if self._search is None:
+        if self._search is None or not rows:
             return
         sessions, failures = self._search.sessions(rows), self._search.failures(rows)
         for row in rows:
