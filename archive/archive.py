@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Newest revision in `migrations/versions`, and the oldest one from which an archive can be upgraded.
 REVISION = "0011"
 OLDEST_REVISION = "0011"
-#: Table that is added beside the revision: see `agent_names.py`.
+#: Table of what the schema has besides its revision: see `additions.py`.
 AGENT_TABLE = "session_agent"
 #: Key of the advisory lock: "sympos" in ASCII, so that no other program is likely to use it.
 LOCK = 0x73796D706F73
@@ -77,7 +77,7 @@ def migrate(database: Database, revision: str = "head") -> None:
     from alembic import command
     from alembic.config import Config
 
-    from .agent_names import add_agents, drop_agents
+    from .additions import drop_additions, make_additions
 
     with database.writing() as connection:
         if not database.is_sqlite:  # on SQLite, `writing` locks the whole file
@@ -87,9 +87,9 @@ def migrate(database: Database, revision: str = "head") -> None:
         config.attributes["connection"] = connection
         if revision == "head":
             command.upgrade(config, revision)
-            add_agents(connection)
+            make_additions(connection)
         else:
-            drop_agents(connection)
+            drop_additions(connection)
             command.downgrade(config, revision)
 
 

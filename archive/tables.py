@@ -96,7 +96,7 @@ class ParticipantRow(Table, table=True):
 
 
 class AgentRow(Table, table=True):
-    """The agent of a participant by the session's spec; a trigger fills it: see `agent_names.py`."""
+    """The agent of a participant by the session's spec; a trigger fills it: see `additions.py`."""
 
     __tablename__: ClassVar[str] = "session_agent"
     __table_args__ = (PrimaryKeyConstraint("session", "participant"), Index(None, "agent", "session"))

@@ -1,8 +1,8 @@
-"""The table of the agents of archived sessions, which a trigger fills from their specs.
+"""What the schema has besides its revision: the agents of sessions in a table, and on SQLite an index for lists.
 
-A filter or group by agent would otherwise parse the JSON of every session. The table is no Alembic revision, because
-release 0.1.0 refuses an archive with a newer revision. It needs no code of the writer: sessions that a worker of release
-0.1.0 archives are in it, too.
+A filter or group by agent would otherwise parse the JSON of every session, and a list on SQLite would read rows that lie
+between all messages. This is no Alembic revision, because release 0.1.0 refuses an archive with a newer one. A trigger
+fills the table, so sessions that a worker of release 0.1.0 archives are in it, too.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ _SQLITE = (
     f"""CREATE TRIGGER session_agent_changed AFTER UPDATE OF spec ON collab WHEN new.spec <> old.spec BEGIN
     DELETE FROM session_agent WHERE session = new.id; {_NEW}; END""",  # noqa: S608 - only constants
     _INSERT.format(row="collab", sources="collab,"),
+    # All columns that lists filter and sort by. PostgreSQL has no index of long texts, and stores each table by itself.
+    """CREATE INDEX ix_collab_listed ON collab (opened_ms, collab_id, status, reason, detail, title, mode, tenant,
+    user_id, closed, input_tokens, output_tokens, cost_micros, updated_ms, ended_ms)""",
 )
 _POSTGRESQL = (
     """CREATE FUNCTION add_session_agents(the_session bigint, spec text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
@@ -42,8 +45,8 @@ _POSTGRESQL = (
 )
 
 
-def add_agents(connection: Connection) -> None:
-    """Create the table with the agents of all sessions, unless it exists. The caller locks against other migrations."""
+def make_additions(connection: Connection) -> None:
+    """Create what is missing, with the agents of all sessions. The caller locks against other migrations."""
     if inspect(connection).has_table(AGENT.name):
         return
     AGENT.create(connection)
@@ -51,8 +54,8 @@ def add_agents(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-def drop_agents(connection: Connection) -> None:
-    """Remove the table and what fills it."""
+def drop_additions(connection: Connection) -> None:
+    """Remove the table and what fills it; the index goes with its table."""
     if connection.dialect.name == "sqlite":
         for trigger in ("session_agent_added", "session_agent_changed"):
             connection.execute(text(f"DROP TRIGGER IF EXISTS {trigger}"))
