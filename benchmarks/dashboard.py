@@ -47,8 +47,8 @@ IDLE_LOAD = 0.5
 #: Maximum seconds that Flower may take to start, and to stop.
 START_S = 60
 STOP_S = 20
-#: Seconds in which the worker parks the sessions that ask a person.
-SETTLE_S = 20.0
+#: Maximum seconds until the worker has parked half of the sessions that ask a person.
+SETTLE_S = 60.0
 #: Maximum MiB by which the memory of Flower may grow in an hour.
 MAX_GROWTH_MIB = 20.0
 
@@ -109,7 +109,9 @@ def read_options() -> argparse.Namespace:
 
 def measure_load(client: Client, process: psutil.Process, port: int, options: argparse.Namespace) -> None:
     """Load pages, and keep tabs open, while a worker changes sessions."""
-    time.sleep(SETTLE_S)
+    deadline = time.monotonic() + SETTLE_S
+    while search(port, "attention=person")["total"] < options.live // 4 and time.monotonic() < deadline:
+        time.sleep(0.5)
     pages = measure_pages(process.pid, port, chosen_sessions(port))
 
     def running_sessions() -> Sequence[str]:
@@ -134,9 +136,14 @@ def chosen_sessions(port: int) -> dict[str, str]:
     }
     chosen = {}
     for kind, query in queries.items():
-        if rows := json.loads(get(port, f"/api/collabs/search?{query}&per_page=1")[1])["collabs"]:
+        if rows := search(port, query)["collabs"]:
             chosen[kind] = rows[0]["id"]
     return chosen
+
+
+def search(port: int, query: str) -> Any:
+    """Return the first session of a query, and the number of all."""
+    return json.loads(get(port, f"/api/collabs/search?{query}&per_page=1")[1])
 
 
 def summarize(pages: Sequence[PageTime], samples: Sequence[Sample]) -> dict[str, Any]:
