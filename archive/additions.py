@@ -27,12 +27,15 @@ _SQLITE = (
     user_id, closed, input_tokens, output_tokens, cost_micros, updated_ms, ended_ms)""",
 )
 _POSTGRESQL = (
-    """CREATE FUNCTION add_session_agents(the_session bigint, spec text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+    """CREATE OR REPLACE FUNCTION add_session_agents(the_session bigint, spec text) RETURNS void LANGUAGE plpgsql
+    AS $$ BEGIN
     INSERT INTO session_agent (session, participant, agent)
         SELECT the_session, key, value->>'agent' FROM json_each(spec::json->'agents')
         WHERE value->>'agent' IS NOT NULL;
     EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN NULL; END $$""",
-    """CREATE FUNCTION change_session_agents() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    # The user of another worker may have no right to the table.
+    """CREATE OR REPLACE FUNCTION change_session_agents() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $$ BEGIN
     DELETE FROM session_agent WHERE session = NEW.id;
     PERFORM add_session_agents(NEW.id, NEW.spec);
     RETURN NULL; END $$""",

@@ -49,10 +49,6 @@ class _Search:
     took_s: float
     used_at: float
 
-    def lose_archive(self) -> None:
-        """Record that the archive does not answer."""
-        self.part, self.is_partial = ArchivedPart(), True
-
 
 class ListSearches:
     """The searches of all open pages. Only for one event loop.
@@ -73,14 +69,15 @@ class ListSearches:
 
         If the archive does not answer, the page has the sessions in memory, and `covers` says so.
         """
-        search = await self._search(query)
-        now_ms = self._services.hub.now_ms()
-        if missing := search.part.missing(search.matching, now_ms):
+        while True:
+            search, now_ms = await self._search(query), self._services.hub.now_ms()
+            matching, part = search.matching, search.part
+            if not (missing := part.missing(matching, now_ms)):
+                return show_page(matching, part, now_ms=now_ms, is_partial=search.is_partial)
             try:
-                await self._services.client.run(search.part.load, missing)
+                await self._services.client.run(part.load, missing)
             except ArchiveError:
-                search.lose_archive()
-        return show_page(search.matching, search.part, now_ms=now_ms, is_partial=search.is_partial)
+                search.part, search.is_partial = ArchivedPart(), True
 
     async def groups(self, query: SessionQuery) -> tuple[list[SessionGroup], Covers]:
         """Return the groups of the sessions that match, by `query.group`, and what they cover."""
@@ -95,14 +92,15 @@ class ListSearches:
             del self._searches[other]
         search = self._searches.get(query)
         if search is None:
-            search = await self._read(query)
+            search = await asyncio.shield(self._read(query))
         elif now > search.read_at + self._interval_s(search):
             reading = self._read(query)
+            # Changes in memory are not delayed by it.
             if search.revision == self._services.sessions.revision:
-                search = await reading
+                search = await asyncio.shield(reading)
         self._update(search)
         if not search.part.has_page(search.matching):
-            search = await self._read(query)
+            search = await asyncio.shield(self._read(query))
             self._update(search)
         search.used_at = time.monotonic()
         return search
@@ -121,13 +119,15 @@ class ListSearches:
                 search.matching.remove(sessions.removed_after(search.revision))
             search.revision = sessions.revision
 
-    def _read(self, query: SessionQuery) -> asyncio.Future[_Search]:
-        """Return the reading of the archive for a query that runs, or that begins now."""
+    def _read(self, query: SessionQuery) -> asyncio.Task[_Search]:
+        """Return the reading of the archive for a query that runs, or that begins now.
+
+        Pages share it, so one that is closed must not cancel it.
+        """
         if (task := self._reading.get(query)) is None:
             task = self._reading[query] = asyncio.create_task(self._run(query))
             task.add_done_callback(partial(self._end_reading, query))
-        # A page that is closed must not cancel the reading of the others.
-        return asyncio.shield(task)
+        return task
 
     def _end_reading(self, query: SessionQuery, task: asyncio.Task[_Search]) -> None:
         del self._reading[query]

@@ -246,7 +246,7 @@ class ArchivedPart:
         """Return the sessions of the page in both lists together."""
         window = _window(matching, self.counts)
         both: list[tuple[object, CollabRow | SortedSession]] = [*matching.keyed(now_ms)]
-        both += [(session.key, session) for session in self._keys[window.skipped - self._start :]]
+        both += [(session.key, session) for session in self._keys[max(0, window.skipped - self._start) :]]
         both.sort(key=lambda pair: pair[0], reverse=matching.query.is_descending)  # type: ignore[arg-type,return-value]
         return [item for _, item in both[window.before : window.before + matching.query.per_page]]
 
