@@ -12,7 +12,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ...models.errors import ArchiveError
 from ...models.sessions.grouping import SessionGroup
@@ -22,13 +22,12 @@ from ..views.session_search import (
     ArchivedPart,
     Covers,
     SearchPage,
+    SearchServices,
     show_covers,
     show_groups,
     show_page,
 )
-
-if TYPE_CHECKING:
-    from ..services import Services
+from .session_list import SessionList
 
 #: Seconds after which the archive is read again: while it answers, and while it does not.
 READ_EVERY_S, RETRY_S = 10.0, 2.0
@@ -36,6 +35,14 @@ READ_EVERY_S, RETRY_S = 10.0, 2.0
 _SHARE = 0.1
 #: Maximum seconds between two reads, and seconds after which an unused search is forgotten.
 MAX_AGE_S = 60.0
+
+
+class ListServices(SearchServices, Protocol):
+    """The part of the dashboard's services that open lists use."""
+
+    @property
+    def sessions(self) -> SessionList:
+        """The sessions in memory, with their changes."""
 
 
 @dataclass(slots=True)
@@ -57,7 +64,7 @@ class ListSearches:
         services: The services of the dashboard.
     """
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: ListServices) -> None:
         self._services = services
         self._searches: dict[SessionQuery, _Search] = {}
         self._reading: dict[SessionQuery, asyncio.Task[_Search]] = {}
