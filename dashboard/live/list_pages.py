@@ -1,7 +1,7 @@
 """Pages of the list of sessions while they are open: one search for all pages with the same query.
 
-A search counts and sorts all sessions, live and archived, so its rate is limited. Between two searches the rows of a
-page show every change at once, in the order of the last search.
+A search counts and sorts the sessions in memory (`list_searches.py` has the part of the archive), so its rate is limited.
+Between two searches the rows of a page show every change at once, in the order of the last search.
 """
 
 from __future__ import annotations
