@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 #: Newest revision in `migrations/versions`, and the oldest one from which an archive can be upgraded.
 REVISION = "0011"
 OLDEST_REVISION = "0011"
+#: Table of what the schema has besides its revision: see `additions.py`.
+AGENT_TABLE = "session_agent"
 #: Key of the advisory lock: "sympos" in ASCII, so that no other program is likely to use it.
 LOCK = 0x73796D706F73
 
@@ -37,11 +39,12 @@ def upgrade_schema(database: Database) -> None:
         ArchiveUnavailable: The database does not answer.
         ArchiveError: The database has a newer schema, or one that is too old.
     """
-    revision = None
+    revision, is_complete = None, False
     if database.exists:
         with database.reading() as connection:
             revision = revision_of(connection)
-    if revision == REVISION:
+            is_complete = revision == REVISION and inspect(connection).has_table(AGENT_TABLE)
+    if is_complete:
         return
     if revision is not None and revision > REVISION:
         line = "run the newer Symposia, or downgrade the schema with it"
@@ -74,13 +77,20 @@ def migrate(database: Database, revision: str = "head") -> None:
     from alembic import command
     from alembic.config import Config
 
+    from .additions import drop_additions, make_additions
+
     with database.writing() as connection:
         if not database.is_sqlite:  # on SQLite, `writing` locks the whole file
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
         config = Config()
         config.set_main_option("script_location", "symposia.archive:migrations")
         config.attributes["connection"] = connection
-        (command.upgrade if revision == "head" else command.downgrade)(config, revision)
+        if revision == "head":
+            command.upgrade(config, revision)
+            make_additions(connection)
+        else:
+            drop_additions(connection)
+            command.downgrade(config, revision)
 
 
 class Archive:

@@ -95,6 +95,17 @@ class ParticipantRow(Table, table=True):
     display_name: str | None = None
 
 
+class AgentRow(Table, table=True):
+    """The agent of a participant by the session's spec; a trigger fills it: see `additions.py`."""
+
+    __tablename__: ClassVar[str] = "session_agent"
+    __table_args__ = (PrimaryKeyConstraint("session", "participant"), Index(None, "agent", "session"))
+
+    session: int = _session()
+    participant: str
+    agent: str
+
+
 class TagRow(Table, table=True):
     """A tag of a session's meta."""
 
@@ -240,6 +251,7 @@ class AttachmentRow(Table, table=True):
 
 COLLAB = METADATA.tables["collab"]
 PARTICIPANT = METADATA.tables["participant"]
+AGENT = METADATA.tables["session_agent"]
 TAG = METADATA.tables["tag"]
 SNAPSHOT = METADATA.tables["snapshot"]
 DIALOG = METADATA.tables["dialog"]

@@ -1,105 +1,170 @@
-"""How fast Flower lists sessions, and how late pages see each of 10 changes a second.
+"""How fast Flower's pages are, how late they see changes, and whether Flower stays small and responsive under load.
 
-.venv/bin/python benchmarks/dashboard.py [--archived 10000] [--live 500] [--clients 50] [--browsers 3] [--sessions 10]
-    [--seconds 30]
+.venv/bin/python benchmarks/dashboard.py [--archived 20000] [--live 1000] [--clients 50] [--browsers 3] [--sessions 10]
+    [--seconds 30] [--minutes 3] [--database postgres] [--json FILE]
 
-The pages are 50 lists in browsers of their own, 3 browsers with 12 tabs each (3 streams, 9 polling tabs), 10 pages of
-sessions in which a message in Markdown is written every second, and 2 people who load the page of a session every
-second. The figures are those of one Flower process with a server of its own, and 500 sessions that no worker runs. The
-delay is the time from the entry in Redis to its arrival in a page, on the same clock. The pages, the server and Flower
-share the processor: run it on an idle machine.
+Changes: the pages are 50 lists in browsers of their own, 3 browsers with 12 tabs each (3 streams, 9 polling tabs), 10
+pages of sessions in which a message in Markdown is written every second, and 2 people who load the page of a session
+every second. The delay is the time from the entry in Redis to its arrival in a page, on the same clock.
+
+Then a worker runs some of the sessions, with about 20 changes a second, and each list and page is loaded; last, 12 tabs
+follow lists and sessions for some minutes. Processor time is that of Flower only, but the pages, the server, the worker
+and Flower share the processor: run it on an idle machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.client import HTTPConnection
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 from dashboard_clients import HOST
-from dashboard_load import measure_updates
+from dashboard_load import MAX_CORES, measure_updates, within
+from dashboard_pages import MAX_PAGE_S, PageTime, get, measure_pages
+from dashboard_sessions import fill_archive, running, submit_live, write_agents
+from dashboard_tabs import Sample, growth_mib, watch
+from harness.peer_servers import postgres
 
-from symposia.archive.archive import Archive
 from symposia.client import Client
 from symposia.client.embedded import EmbeddedServer
 from symposia.client.processes import free_port
 from symposia.config.settings import Settings, child_environment, load_settings
-from symposia.models.protocol.collab import Collab, Participant
-from symposia.models.sessions.archived import STREAM_STARTS, ArchivePage, Documents, Snapshot
-from symposia.workspace.sql.store import deliver_to_conversation
+from symposia.models.errors import IllegalTransition
 
 #: Load of a machine that does nothing else.
 IDLE_LOAD = 0.5
 #: Maximum seconds that Flower may take to start, and to stop.
 START_S = 60
 STOP_S = 20
+#: Maximum seconds until the worker has parked half of the sessions that ask a person.
+SETTLE_S = 60.0
+#: Maximum MiB by which the memory of Flower may grow in an hour.
+MAX_GROWTH_MIB = 20.0
 
 
 def main() -> None:
+    options = read_options()
+    if (busy := os.getloadavg()[0]) > IDLE_LOAD:
+        print(f"The machine is busy (load {busy:.1f}): wall times below are not those of Flower alone.")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        server = stack.enter_context(EmbeddedServer(folder / "server", durable=False))
+        url = options.database or f"sqlite:///{folder / 'archive.sqlite3'}"
+        if url == "postgres":
+            url = stack.enter_context(postgres(relaxed=False))
+        began = time.monotonic()
+        fill_archive(url, options.archived)
+        settings = load_settings(
+            redis_url=server.url,
+            database_url=url,
+            archive=True,
+            data_dir=str(folder),
+            agents_file=write_agents(folder),
+        )
+        client = stack.enter_context(Client(settings, worker_grace_s=1))
+        jobs = submit_live(client, options.live)
+        print(
+            f"{options.archived:,} archived and {options.live:,} live sessions in {time.monotonic() - began:.0f} s"
+        )
+        process, port = stack.enter_context(flower(settings))
+        active = [job for number, job in enumerate(jobs) if number % 10 != 9]  # the others are suspended
+        asyncio.run(measure_updates(process, port, active, options))
+        for job in active:
+            with suppress(IllegalTransition):  # it was not suspended
+                job.resume()
+        for job in active[-options.sessions :] if options.sessions else []:
+            job.cancel("measured", by="benchmark")
+        stack.enter_context(running(settings, client, options.live))
+        measure_load(client, process, port, options)
+
+
+def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--archived", type=int, default=10_000)
-    parser.add_argument("--live", type=int, default=500)
+    parser.add_argument("--archived", type=int, default=20_000)
+    parser.add_argument("--live", type=int, default=1_000)
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--browsers", type=int, default=3)
     parser.add_argument("--sessions", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=30)
-    chosen = parser.parse_args()
-    if (busy := os.getloadavg()[0]) > IDLE_LOAD:
-        print(f"The machine is busy (load {busy:.1f}): the figures below are not those of Flower alone.")
-    with (
-        tempfile.TemporaryDirectory() as name,
-        EmbeddedServer(Path(name) / "server", durable=False) as server,
-    ):
-        folder = Path(name)
-        url = f"sqlite:///{folder / 'archive.sqlite3'}"
-        fill_archive(url, chosen.archived)
-        settings = load_settings(redis_url=server.url, database_url=url, archive=True, data_dir=str(folder))
-        with Client(settings, worker_grace_s=1) as client:
-            jobs = [
-                client.submit(collab(f"Live {number}"), agents=AGENTS, options={"repetition": "ignore"})
-                for number in range(chosen.live)
-            ]
-            print(f"{chosen.archived:,} archived and {chosen.live} live sessions")
-            with flower(settings) as (process, port):
-                measure_list(port)
-                asyncio.run(measure_updates(process, port, jobs, chosen))
+    parser.add_argument(
+        "--minutes", type=float, default=3.0, help="minutes in which 12 tabs are open (default 3)"
+    )
+    parser.add_argument(
+        "--database", help="URL of the archive, or `postgres` for a new server (default SQLite)"
+    )
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    return parser.parse_args()
 
 
-AGENTS = {"ann": "echo", "bob": "echo"}
+def measure_load(client: Client, process: psutil.Process, port: int, options: argparse.Namespace) -> None:
+    """Load pages, and keep tabs open, while a worker changes sessions."""
+    deadline = time.monotonic() + SETTLE_S
+    while search(port, "attention=person")["total"] < options.live // 4 and time.monotonic() < deadline:
+        time.sleep(0.5)
+    pages = measure_pages(process.pid, port, chosen_sessions(port))
+
+    def running_sessions() -> Sequence[str]:
+        rows = json.loads(get(port, "/api/collabs?limit=500&status=active&q=live")[1])["collabs"]
+        return [row["id"] for row in rows if row["attention"] is None and row["speakers"]] or [rows[0]["id"]]
+
+    print(f"12 tabs for {options.minutes:g} minutes:", flush=True)
+    samples = asyncio.run(watch(process, port, options.minutes, running_sessions))
+    figures = summarize(pages, samples)
+    print_figures(figures)
+    if options.json:
+        options.json.write_text(json.dumps(figures))
 
 
-def collab(title: str) -> Collab:
-    people = [Participant(participant_id=name, kind="agent") for name in AGENTS]
-    return Collab(title=title, purpose="measure", mode="pair", participants=people)
+def chosen_sessions(port: int) -> dict[str, str]:
+    """Return sessions of several kinds by their kind."""
+    queries = {
+        "running": "status=active&sort=-opened&mode=pair",
+        "waits for a person": "attention=person",
+        "archived": "status=completed&sort=opened",
+        "archived, failed": "status=failed&sort=opened",
+    }
+    chosen = {}
+    for kind, query in queries.items():
+        if rows := search(port, query)["collabs"]:
+            chosen[kind] = rows[0]["id"]
+    return chosen
 
 
-def fill_archive(url: str, sessions: int) -> None:
-    archive = Archive(url, deliver_to_conversation)
-    archive.prepare()
-    for number in range(sessions):
-        document, at_ms = collab(f"Old {number}"), 1_700_000_000_000 + number * 1_000
-        times = {"updated_ms": str(at_ms), "ended_ms": str(at_ms)}
-        fields = {"status": "completed", "dialog_status": "completed", "reason": "max_rounds", **times}
-        page = ArchivePage(
-            session_id=document.collab_id,
-            opened_ms=at_ms,
-            documents=Documents(document.to_json(), "{}"),
-            since=STREAM_STARTS,
-            dialog=(),
-            snapshot=Snapshot(fields, {}, {}),
-        )
-        archive.writer.write(page, None)  # type: ignore[arg-type]  # its one page is whole
-    archive.close()
+def search(port: int, query: str) -> Any:
+    """Return the first session of a query, and the number of all."""
+    return json.loads(get(port, f"/api/collabs/search?{query}&per_page=1")[1])
+
+
+def summarize(pages: Sequence[PageTime], samples: Sequence[Sample]) -> dict[str, Any]:
+    """Return the figures by name: value, unit, bound (None: there is none)."""
+    lists = [page for page in pages if page.path.startswith("/collabs?")]
+    cores = [sample.cores for sample in samples]
+    return {
+        "slowest page": [max(page.wall_s for page in pages), "s", MAX_PAGE_S],
+        "median of the lists": [statistics.median(page.wall_s for page in lists), "s", None],
+        "CPU of Flower for a list": [statistics.mean(page.cpu_s for page in lists), "s", None],
+        "most CPU of Flower for a page": [max(page.cpu_s for page in pages), "s", None],
+        "Flower with 12 tabs": [statistics.mean(cores), "cores", MAX_CORES],
+        "memory of Flower": [samples[-1].rss_mib, "MiB", None],
+        "growth of its memory": [growth_mib(samples), "MiB/h", MAX_GROWTH_MIB],
+        "load of the machine": [statistics.mean(sample.load for sample in samples), "", None],
+    }
+
+
+def print_figures(figures: dict[str, Any]) -> None:
+    for name, (value, unit, bound) in figures.items():
+        print(f"{name:<32} {value:8.3f} {unit:<6}{'' if bound is None else within(value, bound)}")
 
 
 @contextmanager
@@ -134,36 +199,6 @@ def _is_up(port: int) -> bool:
         return get(port, "/healthcheck")[0] == 200
     except OSError:
         return False
-
-
-def get(port: int, path: str) -> tuple[int, bytes]:
-    connection = HTTPConnection(HOST, port, timeout=30)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    finally:
-        connection.close()
-
-
-def measure_list(port: int) -> None:
-    report("the first list after the start of Flower", port, "/api/collabs", times=1)
-    report("the list", port, "/api/collabs")
-    report("the list of 500", port, "/api/collabs?limit=500")
-    report("the list by title, filtered", port, "/api/collabs?sort=title&q=live&status=active")
-    report("the page", port, "/collabs")
-    report("archived sessions", port, "/api/collabs/archived")
-    report("archived sessions with a text", port, "/api/collabs/archived?q=old%201234")
-
-
-def report(what: str, port: int, path: str, *, times: int = 20) -> None:
-    took = []
-    for _ in range(times):
-        began = time.perf_counter()
-        status, _ = get(port, path)
-        took.append((time.perf_counter() - began) * 1000)
-        assert status == 200, (path, status)
-    print(f"{what:<42} median {statistics.median(took):7.1f} ms   most {max(took):7.1f} ms")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,6 +22,11 @@ LATEST_S = 20
 QUERY = "per_page=100"
 TOKEN = re.compile(r'data-sent="([^"]+)"')
 CHANGED = re.compile(r'c-time num"><time datetime="([^"]+)"')
+#: What the 12 tabs of an operator show: lists, and sessions that run.
+FOLLOWED = (
+    "", "status=failed", "status=active", "sort=-cost&since=7d", "q=letter", "agent=writer&since=30d", "group=agent",
+    "attention=person", "", "SESSION", "SESSION", "SESSION",
+)  # fmt: skip
 #: A message of the benchmark contains its number and the time at which it was written.
 MARK = re.compile(r"n(\d+)t(\d{13})")
 
@@ -163,3 +168,38 @@ class Visitor:
                     await connection.body(path)
                 self.took_ms.append((time.perf_counter() - began) * 1000)
                 await asyncio.sleep(POLL_S)
+
+
+@dataclass
+class Tab:
+    """A tab that loads a page and reads its stream, of the list or of a session that runs.
+
+    Args:
+        query: Query of the list, or `SESSION`.
+        choose: Returns the id of a session that runs.
+    """
+
+    query: str
+    choose: Callable[[], str]
+    events: int = 0
+    received: int = 0
+
+    async def run(self, port: int) -> None:
+        """Read streams; when a session has ended, go to another one."""
+        browser = secrets.token_urlsafe(8)
+        while True:
+            page, stream = f"/collabs?{self.query}", f"/api/collabs/stream?view=collabs&{self.query}"
+            if self.query == "SESSION":
+                session_id = self.choose()
+                page, stream = f"/collabs/{session_id}", f"/api/collabs/{session_id}/stream?"
+            async with Connection.open(port, browser) as connection:
+                match = TOKEN.search((await connection.body(page)).decode())
+            async with Connection.open(port, browser) as connection:
+                status, _ = await connection.get(f"{stream}&after={match[1] if match else ''}")
+                assert status == 200, (stream, status)
+                async for line in connection.lines():
+                    self.received += len(line)
+                    self.events += line.startswith("event: ")
+                    if line.startswith("event: end"):
+                        break
+            await asyncio.sleep(POLL_S)

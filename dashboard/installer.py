@@ -12,6 +12,7 @@ from typing import Any
 
 from flower import command
 from flower import events as flower_events
+from flower.options import default_options
 from flower.urls import handlers as flower_handlers
 from flower.urls import settings as flower_settings
 from tornado.options import options
@@ -36,6 +37,9 @@ from .handlers.schedules import schedule_routes
 from .handlers.session import session_routes
 from .views.visible import escape_visible
 
+#: Celery tasks that Flower keeps in memory, unless its option `max_tasks` says otherwise: each takes 5 kB. Its own default,
+#: 100,000, is half a gigabyte, and a list of tasks that takes seconds.
+MAX_TASKS = 10_000
 #: Address that Flower listens on, unless its own options name another; its own default is all addresses.
 LOOPBACK = "127.0.0.1"
 #: Setting of the Tornado application that marks an installed dashboard.
@@ -149,6 +153,7 @@ def install_dashboard() -> None:
     flower_events.EventReceiver = CheckedReceiver
     export_to_flower()
     add_columns()
+    default_options._options["max-tasks"].default = MAX_TASKS  # noqa: SLF001 - as for the columns
     stop_at_sigterm()
     flower_handlers[-1:-1] = added  # before the catch-all
     flower_handlers[:0] = replacing  # the first route that fits is used

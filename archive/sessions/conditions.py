@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, FromClause, and_, case, cast, func, or_, select
-from sqlalchemy.sql.elements import KeyedColumnElement
+from sqlalchemy import ColumnElement, and_, case, func, or_, select
 
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.query import SessionQuery
 from ...models.sessions.shown_status import FAILURE_REASONS, LIMIT_REASONS, ShownStatus
-from ..tables import COLLAB, DIALOG, PARTICIPANT, TAG
+from ..tables import AGENT, COLLAB, DIALOG, PARTICIPANT, TAG
 
 _STATUS, _REASON = COLLAB.c.status, COLLAB.c.reason
 _CANCELLED, _COMPLETED = CollabStatus.CANCELLED.value, CollabStatus.COMPLETED.value
@@ -73,8 +73,8 @@ class SessionConditions:
             (query.tag, _has_tag),
             (query.thread.lower(), _has_thread),
             (query.error, _has_error),
-            (query.agent, self._takes_part),
-            (query.q, self._has_text),
+            (query.agent, _takes_part),
+            (query.q, _has_text),
         )
         yield from (condition(text) for text, condition in texts if text)
 
@@ -92,45 +92,34 @@ class SessionConditions:
         """Return a text that is sorted by its characters, as Python sorts texts; SQLite does so itself."""
         return text if self._is_sqlite else text.collate("C")
 
-    def agents(self) -> tuple[FromClause, ColumnElement[str], ColumnElement[str]]:
-        """Return the bindings in the spec as a table, with the columns of participant and agent."""
-        bindings = func.json_each(COLLAB.c.spec, "$.agents")
-        if not self._is_sqlite:
-            bindings = func.json_each(cast(COLLAB.c.spec, JSON)["agents"])
-        table = bindings.table_valued("key", "value", name="binding")
-        value: KeyedColumnElement[Any] = table.c.value
-        agent: ColumnElement[str] = func.json_extract(value, "$.agent")
-        if not self._is_sqlite:
-            agent = value.op("->>")("agent")
-        return table, table.c.key, agent
 
-    def _takes_part(self, name: str) -> ColumnElement[bool]:
-        mine = PARTICIPANT.c.participant_id == name
-        return or_(COLLAB.c.id.in_(select(PARTICIPANT.c.session).where(mine)), self._has_agent(name))
+def _takes_part(name: str) -> ColumnElement[bool]:
+    mine = PARTICIPANT.c.participant_id == name
+    return or_(COLLAB.c.id.in_(select(PARTICIPANT.c.session).where(mine)), _has_agent(name))
 
-    def _has_agent(self, name: str) -> ColumnElement[bool]:
-        """Return the condition that an agent takes part, by its whole name."""
-        table, _, agent = self.agents()
-        is_bound = select(1).select_from(table).where(agent == name).exists()
-        # JSON is read only of specs that contain the name. Quotes and the like have several forms in JSON.
-        if any(mark in name for mark in '"\\/') or not name.isprintable():
-            return is_bound
-        return and_(COLLAB.c.spec.contains(f'"{name}"', autoescape=True), is_bound)
 
-    def _has_text(self, text: str) -> ColumnElement[bool]:
-        contains = {"other": text, "autoescape": True}
-        names = or_(
-            PARTICIPANT.c.participant_id.icontains(**contains),
-            PARTICIPANT.c.display_name.icontains(**contains),
-        )
-        return or_(
-            COLLAB.c.title.icontains(**contains),
-            COLLAB.c.collab_id.startswith(text.lower(), autoescape=True),
-            is_in_thread(text.lower()),
-            _has_error(text),
-            COLLAB.c.id.in_(select(PARTICIPANT.c.session).where(names)),
-            self._has_agent(text),
-        )
+def _has_agent(name: str) -> ColumnElement[bool]:
+    """Return the condition that an agent takes part, by its whole name."""
+    return COLLAB.c.id.in_(select(AGENT.c.session).where(AGENT.c.agent == name))
+
+
+def _has_text(text: str) -> ColumnElement[bool]:
+    names = or_(*map(partial(_is_name, text), (PARTICIPANT.c.participant_id, PARTICIPANT.c.display_name)))
+    return or_(
+        COLLAB.c.title.icontains(text, autoescape=True),
+        COLLAB.c.collab_id.startswith(text.lower(), autoescape=True),
+        is_in_thread(text.lower()),
+        _has_error(text),
+        COLLAB.c.id.in_(select(PARTICIPANT.c.session).where(names)),
+        _has_agent(text),
+    )
+
+
+def _is_name(text: str, column: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Return the condition that a name contains a text: it is compared once for each name, not for each participant."""
+    # `OFFSET` keeps databases from moving the comparison into the inner query.
+    names = select(column.label("name")).distinct().offset(0).subquery()
+    return column.in_(select(names.c.name).where(names.c.name.icontains(text, autoescape=True)))
 
 
 def is_in_thread(thread_id: str) -> ColumnElement[bool]:

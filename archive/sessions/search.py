@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, Select, and_, case, func, or_, select, text
+from sqlalchemy import CTE, ColumnElement, Executable, Select, and_, case, func, or_, select, text
 
 from ...models.sessions.grouping import SessionGroup
 from ...models.sessions.query import SessionQuery
 from ...models.text.json_text import parse_json
 from ..engine import Database
 from ..results import ListedSession
-from ..tables import COLLAB, COLLAB_EVENT, TAG, TURN
+from ..tables import AGENT, COLLAB, COLLAB_EVENT, TAG, TURN
 from .conditions import HAS_FAILED, SHOWN, SessionConditions
 from .listed import LISTED, listed_session
 
@@ -111,17 +111,21 @@ class SessionSearch:
 
     def groups(self) -> list[SessionGroup]:
         """Return the groups of the query: sessions that match, by agent, tenant, tag or the detail of their failure."""
-        name, source, failed = self._grouping()
+        columns = (COLLAB.c.id, COLLAB.c.tenant, COLLAB.c.reason, COLLAB.c.detail, COLLAB.c.cost_micros)
+        matching = select(*columns, HAS_FAILED.label("failed")).where(*self._chosen()).cte("matching")
+        # Otherwise SQLite reads agents or tags first, and evaluates the filters for each of them.
+        matching = matching.prefix_with("MATERIALIZED")
+        name, source, failed = self._grouping(matching)
         each = (
             select(
                 name.label("name"),
-                COLLAB.c.id,
+                matching.c.id,
                 func.max(case((failed, 1), else_=0)).label("failed"),
-                COLLAB.c.cost_micros,
+                matching.c.cost_micros,
             )
             .select_from(source)
-            .where(*self._chosen(), name.is_not(None))
-            .group_by(name, COLLAB.c.id, COLLAB.c.cost_micros)
+            .where(name.is_not(None))
+            .group_by(name, matching.c.id, matching.c.cost_micros)
             .subquery()
         )
         query = select(each.c.name, func.count(), func.sum(each.c.failed), func.sum(each.c.cost_micros))
@@ -130,22 +134,22 @@ class SessionSearch:
             for row in self._fetch(query.group_by(each.c.name))
         ]
 
-    def _grouping(self) -> tuple[ColumnElement[Any], Any, ColumnElement[bool]]:
+    def _grouping(self, matching: CTE) -> tuple[ColumnElement[Any], Any, ColumnElement[bool]]:
         """Return the column to group by, the tables, and the condition that a session counts as failed."""
+        failed = matching.c.failed
         match self._query.group:
             case "tenant":
-                return COLLAB.c.tenant, COLLAB, HAS_FAILED
+                return matching.c.tenant, matching, failed
             case "tag":
-                return TAG.c.tag, COLLAB.join(TAG, TAG.c.session == COLLAB.c.id), HAS_FAILED
+                return TAG.c.tag, matching.join(TAG, TAG.c.session == matching.c.id), failed
             case "agent":
-                table, participant, agent = self._conditions.agents()
-                start = participant.concat(": ")
+                start = AGENT.c.participant.concat(": ")
                 # The detail of a failure begins with the participant; other failures are of all agents.
-                is_mine = func.substr(COLLAB.c.detail, 1, func.length(start)) == start
-                failed = and_(HAS_FAILED, or_(COLLAB.c.reason != "failed", is_mine))
-                return agent, COLLAB.join(table, text("true")), failed
+                is_mine = func.substr(matching.c.detail, 1, func.length(start)) == start
+                source = matching.join(AGENT, AGENT.c.session == matching.c.id)
+                return AGENT.c.agent, source, and_(failed, or_(matching.c.reason != "failed", is_mine))
             case _:
-                return case((HAS_FAILED, COLLAB.c.detail)), COLLAB, HAS_FAILED
+                return case((failed, matching.c.detail)), matching, failed
 
     def _chosen(self) -> list[ColumnElement[bool]]:
         return [*self._filters, *self._conditions.has_status()]

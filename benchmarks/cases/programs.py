@@ -1,10 +1,13 @@
-"""The benchmarks of single parts, each a program of its own that prints its figures."""
+"""The benchmarks of single parts, each a program of its own that prints its figures; some add rows to the table."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 from harness.errors import BenchmarkError
 from harness.registry import Bench, Run, case
@@ -23,14 +26,24 @@ PROGRAMS = {
 FILES = {"archive-sql": "archive"}
 
 
+#: Programs that also write figures for the table: name -> value, unit, bound.
+WITH_FIGURES = ("dashboard",)
+
+
 def _program(name: str) -> Run:
     def run(bench: Bench) -> Iterator[Measure]:
-        path = FOLDER / f"{FILES.get(name, name)}.py"
         bench.stage.leave()
         print(f"--- {name}", flush=True)
-        if code := subprocess.run([sys.executable, str(path)], check=False).returncode:
-            raise BenchmarkError(f"{name} ended with exit code {code}")
-        yield from ()
+        with tempfile.TemporaryDirectory() as folder:
+            figures = Path(folder) / "figures.json"
+            command = [sys.executable, str(FOLDER / f"{FILES.get(name, name)}.py")]
+            command += [f"--json={figures}"] if name in WITH_FIGURES else []
+            if code := subprocess.run(command, check=False).returncode:
+                raise BenchmarkError(f"{name} ended with exit code {code}")
+            for what, (value, unit, _) in json.loads(
+                figures.read_text() if figures.exists() else "{}"
+            ).items():
+                yield bench.exact(what, unit, value)
 
     run.__doc__ = PROGRAMS[name]
     return run

@@ -9,15 +9,15 @@ from ...models.modes import modes
 from ...models.sessions.query import SessionQuery
 from ..live.fragments import SentFragments
 from ..live.list_pages import ListPage, ListPages, ListView
+from ..live.list_searches import ListSearches
 from ..views import list_parts
 from ..views.collab_cells import cells_of, dollars
-from ..views.session_search import SearchPage, group_sessions, search_sessions
+from ..views.session_search import SearchPage
 from .base import DashboardHandler, PageHandler, one_of_process
 from .collabs import query_params
 from .fragments import sent_pages
 
 if TYPE_CHECKING:
-    from ..services import Services
     from ..views.collab_row import CollabRow
 
 #: Maximum number of names that a field offers.
@@ -54,7 +54,7 @@ class ListHtml:
     """
 
     def __init__(self, handler: DashboardHandler) -> None:
-        self._services: Services = handler.services
+        self._searches = ListSearches(handler.services)
         self._loader = handler.application.settings["template_loader"]
         self._base_url = handler.base_url
 
@@ -70,7 +70,7 @@ class ListHtml:
     async def search(self, query: SessionQuery) -> ListPage:
         """Return the rows of a query, and the parts around them."""
         links = list_parts.Links(self._base_url, query)
-        page = await search_sessions(self._services, query)
+        page = await self._searches.page(query)
         html = {
             "tabs": self._render("collab_tabs", tabs=list_parts.tabs(query, page.counts, links)),
             "covers": self._render("collab_covers", covers=page.covers, links=links),
@@ -84,7 +84,7 @@ class ListHtml:
         return ListPage(page.rows, html)
 
     async def _groups(self, query: SessionQuery, links: list_parts.Links) -> str:
-        groups, _ = await group_sessions(self._services, query)
+        groups, _ = await self._searches.groups(query)
         return self._render(
             "collab_groups",
             title=GROUP_TITLES[query.group],
@@ -100,7 +100,7 @@ class ListHtml:
         others = []
         for name, words, _ in filters:
             other = list_parts.without(query, name)
-            total = (await search_sessions(self._services, other.changed(per_page=1))).total
+            total = (await self._searches.page(other.changed(per_page=1))).total
             if total and len(filters) > 1:
                 others.append((words, total, list_parts.Links(self._base_url, other).to()))
         return self._render(

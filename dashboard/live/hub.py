@@ -1,9 +1,9 @@
-"""Reader of the changes of all sessions: one blocking XREAD for the whole process.
+"""Reader of the changes of all sessions: one blocking XREAD for all unfinished ones, one for those with open pages.
 
-Two loops run on the event loop of Flower. One reads the streams of all unfinished sessions with one XREAD, and
-loads the sessions that changed. The other finds new sessions in the index, and judges which sessions need
-attention. In a Redis Cluster, where one command cannot read streams of several slots, the streams are read in
-one pipeline several times a second.
+Three loops run on the event loop of Flower. One reads the streams of all unfinished sessions with one XREAD, and
+loads the sessions that changed. One reads the streams of sessions whose pages are open, without a pause. The third
+finds new sessions in the index, and judges which sessions need attention. In a Redis Cluster, where one command cannot
+read streams of several slots, the streams are read in a pipeline several times a second.
 
 When Redis is lost, or a step fails, the loops try again; the rows in memory stay. `health` says how old they are, and
 whether any worker runs.
@@ -48,6 +48,8 @@ _WHOLE_EVERY = 12
 #: Milliseconds before the newest listed session from which the list is read again: a session is listed before
 #: it is opened.
 _OVERLAP_MS = 10_000
+#: Seconds between two reads of the streams of unfinished sessions, for each stream, and at most.
+_PAUSE_PER_STREAM_S, _MAX_PAUSE_S = 0.0001, 0.25
 #: Seconds to wait after an error.
 _RETRY_S = 1.0
 
@@ -69,6 +71,7 @@ class Hub:
     ) -> None:
         self._redis: Any = redis
         self._reads = StreamReads(redis)
+        self._followed_reads = StreamReads(redis)
         self._sessions = sessions
         self._limits = limits
         self._retention_ms = retention_ms
@@ -104,6 +107,7 @@ class Hub:
         await self._load_ended()
         self._tasks = [
             asyncio.create_task(self._repeat(self._read)),
+            asyncio.create_task(self._repeat(self._read_followed)),
             asyncio.create_task(self._repeat(self._find)),
         ]
 
@@ -148,21 +152,23 @@ class Hub:
 
     async def _read(self) -> None:
         """Read new entries once, and load the sessions to which they belong."""
-        positions = {key: at for key, (_, at) in self._cursors.items()}
-        for key, at in self.streams.positions().items():
-            positions[key] = min(at, positions.get(key, at), key=entry_key)
-        batches = await self._reads.read(positions)
+        # One command names all streams, so with many of them it is sent less often.
+        await asyncio.sleep(min(len(self._cursors) * _PAUSE_PER_STREAM_S, _MAX_PAUSE_S))
+        batches = await self._reads.read({key: at for key, (_, at) in self._cursors.items()})
         for key, entries in batches.items():
             if key in self._cursors:
                 session_id, _ = self._cursors[key]
                 self._cursors[key] = session_id, entries[-1][0]
                 self._changed.add(session_id)
-        self.streams.feed(batches)
         if self._changed:
             changed = sorted(self._changed)
             await self._load(changed)
             # Not before: after an error they are loaded with the next ones.
             self._changed.difference_update(changed)
+
+    async def _read_followed(self) -> None:
+        """Read new entries of the sessions whose pages are open."""
+        self.streams.feed(await self._followed_reads.read(self.streams.positions()))
 
     async def _load(self, session_ids: Iterable[str]) -> None:
         """Load sessions, and replace their rows; a session that is gone is removed."""
@@ -233,6 +239,7 @@ class Hub:
         """Compare the unfinished sessions with the index, and read the workers and the server's clock."""
         seconds = await self._redis.time()
         self._reads.retry_damaged()
+        self._followed_reads.retry_damaged()
         self._clock_ms = time_ms(seconds) - time.monotonic() * 1000
         await self._read_workers()
         due = dict(await self._redis.zrange(DUE, 0, -1, withscores=True))

@@ -1,7 +1,7 @@
 """Pages of the list of sessions while they are open: one search for all pages with the same query.
 
-A search counts and sorts all sessions, live and archived, so its rate is limited. Between two searches the rows of a
-page show every change at once, in the order of the last search.
+A search counts and sorts the sessions in memory (`list_searches.py` has the part of the archive), so its rate is limited.
+Between two searches the rows of a page show every change at once, in the order of the last search.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class _Search:
     #: Revision of the list of sessions before the search.
     revision: int
     ended_at: float
+    #: Processor time, with that of other work meanwhile.
     took_s: float
 
 
@@ -124,10 +125,10 @@ class ListPages:
         return await asyncio.shield(running)
 
     async def _run_search(self, query: SessionQuery) -> _Search:
-        began, revision = time.monotonic(), self.sessions.revision
+        began, revision = time.thread_time(), self.sessions.revision
         page = await self._search(query)
-        ended = time.monotonic()
-        search = self._searches[query] = _Search(page, revision, ended, ended - began)
+        took_s = time.thread_time() - began
+        search = self._searches[query] = _Search(page, revision, time.monotonic(), took_s)
         self._searches.move_to_end(query)
         if len(self._searches) > MAX_QUERIES:
             self._searches.popitem(last=False)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from ...jobs.archived import state_of
 from ...jobs.last_error import LastError
-from ...jobs.session_groups import count_by_group
 from ...models.errors import ArchiveError
-from ...models.sessions.grouping import SessionGroup
-from ...models.sessions.query import ATTENTIONS, SessionQuery, attention_name, sort_value
-from ...models.sessions.query_words import older_unfinished, time_in_words
+from ...models.sessions.grouping import SessionGroup, add_up
+from ...models.sessions.query import ATTENTIONS, SessionQuery
+from ...models.sessions.query_words import time_in_words
 from ...models.sessions.shown_status import ShownStatus
 from ...models.text.words import count_of
 from .collab_row import CollabFacts, CollabRow, build_row
+from .matching_rows import MatchingRows
 
 if TYPE_CHECKING:
     from ...archive.results import ListedSession
@@ -137,30 +137,9 @@ def build_page(
     Raises:
         ArchiveUnavailable: The archive does not answer.
     """
-    fitting = [row for row in live if query.fits(row, now_ms=now_ms)]
-    search = _archived(live, reader, query, now_ms)
-    counts = dict.fromkeys(("all", *ShownStatus, *ATTENTIONS), 0)
-    for row in fitting:
-        counts[row["shown"]] += 1
-        if kind := attention_name(row["attention"]):
-            counts[kind] += 1
-    archived_counts = {} if search is None else search.counts()
-    for status, count in archived_counts.items():
-        counts[status] = counts.get(status, 0) + count
-    counts["all"] = len(fitting) + sum(archived_counts.values())
-
-    matching = [row for row in fitting if query.has_status(row)]
-    total = len(matching)
-    if search is not None and not query.attention:
-        total += sum(
-            count for name, count in archived_counts.items() if not query.status or name in query.status
-        )
-    pages = max(1, -(-total // query.per_page))
-    page = min(query.page, pages)
-    rows = _page_rows(matching, search, replace(query, page=page), now_ms)
-    return SearchPage(
-        tuple(rows), counts, _covers(live, reader, query, now_ms, is_partial=is_partial), total, pages, page
-    )
+    matching = MatchingRows(query, live, now_ms=now_ms)
+    part = ArchivedPart.read(reader, matching, {row["id"] for row in live})
+    return show_page(matching, part, now_ms=now_ms, is_partial=is_partial)
 
 
 def build_groups(
@@ -171,45 +150,164 @@ def build_groups(
     now_ms: int,
     is_partial: bool = False,
 ) -> tuple[list[SessionGroup], Covers]:
-    """Return the groups of the sessions that match; arguments and errors as of `build_page`."""
-    groups = count_by_group(live, reader, query=query, now_ms=now_ms)
-    return groups, _covers(live, reader, query, now_ms, is_partial=is_partial)
+    """Return the groups of the sessions that match, by `query.group`; arguments and errors as of `build_page`."""
+    matching = MatchingRows(query, live, now_ms=now_ms)
+    part = ArchivedPart.read(reader, matching, {row["id"] for row in live})
+    return show_groups(matching, part), show_covers(matching, part, is_partial=is_partial)
 
 
-def _archived(
-    live: Sequence[CollabRow], reader: ArchiveReader | None, query: SessionQuery, now_ms: int
-) -> SessionSearch | None:
-    if reader is None:
-        return None
-    return reader.search_sessions(query, now_ms=now_ms, without={row["id"] for row in live})
+class _Window(NamedTuple):
+    """The rows of a page in both lists together."""
+
+    total: int
+    pages: int
+    page: int
+    #: Number of archived rows that are certainly before the page: a row of the archive is at most as many places further
+    #: in both lists together as there are rows in memory.
+    skipped: int
+    #: Number of rows after them that are before the page.
+    before: int
 
 
-def _page_rows(
-    matching: Sequence[CollabRow], search: SessionSearch | None, query: SessionQuery, now_ms: int
-) -> list[CollabRow]:
-    """Return the rows of a page of both lists together.
+class ArchivedPart:
+    """What the archive adds to the pages of a query, as of one moment. `read` and `load` block.
 
-    A row of the archive is at most as many places further in both lists together as there are rows in memory.
+    Args:
+        search: The search of the query; None: there is no archive.
+        counts: Number of sessions by status as shown.
+        start: Number of sessions before the first one of `keys`.
+        keys: Sessions in the order of the query.
+        is_last: There are no sessions after `keys`.
+        groups: Groups of the query.
     """
-    key = partial(sort_value, query=query, now_ms=now_ms)
-    start = (query.page - 1) * query.per_page
+
+    def __init__(
+        self,
+        search: SessionSearch | None = None,
+        counts: Mapping[str, int] | None = None,
+        *,
+        start: int = 0,
+        keys: Sequence[SortedSession] = (),
+        is_last: bool = True,
+        groups: Sequence[SessionGroup] = (),
+    ) -> None:
+        self._search = search
+        self.counts = counts or {}
+        self._start = start
+        self._keys = keys
+        self._is_last = is_last
+        self.groups = groups
+        #: Row in the archive -> row of the page; None: it was deleted meanwhile.
+        self._rows: dict[int, CollabRow | None] = {}
+
+    @classmethod
+    def read(
+        cls, reader: ArchiveReader | None, matching: MatchingRows, without: Collection[str]
+    ) -> ArchivedPart:
+        """Return the part for a query and the rows in memory that fit it, with the sessions of its page.
+
+        Args:
+            reader: The archive; None: there is none.
+            matching: The rows in memory.
+            without: Ids of all sessions in memory.
+
+        Raises:
+            ArchiveUnavailable: The archive does not answer.
+        """
+        if reader is None:
+            return cls()
+        query = matching.query
+        search = reader.search_sessions(query, now_ms=matching.now_ms, without=without)
+        counts = search.counts()
+        if query.attention:
+            return cls(search, counts)
+        window = _window(matching, counts)
+        # More than now: rows in memory change, and with them the place of the page.
+        start = max(0, window.skipped - query.per_page)
+        limit = query.per_page if query.page == 1 else window.before + 3 * query.per_page
+        keys = search.keys(offset=start, limit=limit)
+        is_last = query.page == 1 or len(keys) < limit
+        groups = search.groups() if query.group else ()
+        part = cls(search, counts, start=start, keys=keys, is_last=is_last, groups=groups)
+        part.load(part.missing(matching, matching.now_ms))
+        return part
+
+    @property
+    def is_archive(self) -> bool:
+        """Return whether there is an archive."""
+        return self._search is not None
+
+    def has_page(self, matching: MatchingRows) -> bool:
+        """Return whether it has all archived sessions of a page."""
+        window = _window(matching, self.counts)
+        end = window.skipped + window.before + matching.query.per_page
+        return self._start <= window.skipped and (self._is_last or end <= self._start + len(self._keys))
+
+    def chosen(self, matching: MatchingRows, now_ms: int) -> list[CollabRow | SortedSession]:
+        """Return the sessions of the page in both lists together."""
+        window = _window(matching, self.counts)
+        both: list[tuple[object, CollabRow | SortedSession]] = [*matching.keyed(now_ms)]
+        both += [(session.key, session) for session in self._keys[max(0, window.skipped - self._start) :]]
+        both.sort(key=lambda pair: pair[0], reverse=matching.query.is_descending)  # type: ignore[arg-type,return-value]
+        return [item for _, item in both[window.before : window.before + matching.query.per_page]]
+
+    def missing(self, matching: MatchingRows, now_ms: int) -> list[int]:
+        """Return the archived sessions of the page that are not loaded, by their rows."""
+        chosen = self.chosen(matching, now_ms)
+        return [item.row for item in chosen if not isinstance(item, dict) and item.row not in self._rows]
+
+    def load(self, rows: Sequence[int]) -> None:
+        """Load sessions."""
+        if self._search is None or not rows:
+            return
+        sessions, failures = self._search.sessions(rows), self._search.failures(rows)
+        for row in rows:
+            session = sessions.get(row)
+            self._rows[row] = None if session is None else archived_row(session, failures.get(row))
+
+    def rows(self, matching: MatchingRows, now_ms: int) -> list[CollabRow]:
+        """Return the rows of the page; those of the archive are loaded."""
+        chosen = self.chosen(matching, now_ms)
+        rows = [item if isinstance(item, dict) else self._rows[item.row] for item in chosen]
+        return [row for row in rows if row is not None]
+
+
+def _window(matching: MatchingRows, archived: Mapping[str, int]) -> _Window:
+    query, total = matching.query, len(matching)
+    if not query.attention:
+        total += sum(count for name, count in archived.items() if not query.status or name in query.status)
+    pages = max(1, -(-total // query.per_page))
+    page = min(query.page, pages)
+    start = (page - 1) * query.per_page
     skipped = max(0, start - len(matching))
-    found: list[SortedSession] = []
-    if search is not None and not query.attention:
-        found = search.keys(offset=skipped, limit=query.per_page + len(matching))
-    both = [(key(row), row) for row in matching] + [(session.key, session) for session in found]
-    both.sort(key=lambda pair: pair[0], reverse=query.is_descending)
-    chosen = [item for _, item in both[start - skipped : start - skipped + query.per_page]]
-    numbers = [item.row for item in chosen if not isinstance(item, dict)]
-    sessions = {} if search is None else search.sessions(numbers)
-    failures = {} if search is None else search.failures(numbers)
-    rows = []
-    for item in chosen:
-        if isinstance(item, dict):
-            rows.append(item)
-        elif item.row in sessions:  # it may be deleted meanwhile
-            rows.append(archived_row(sessions[item.row], failures.get(item.row)))
-    return rows
+    return _Window(total, pages, page, skipped, start - skipped)
+
+
+def show_page(
+    matching: MatchingRows, part: ArchivedPart, *, now_ms: int, is_partial: bool = False
+) -> SearchPage:
+    """Return a page of sessions.
+
+    Args:
+        matching: The sessions in memory that fit the query.
+        part: The part of the archive, with the sessions of the page.
+        now_ms: The time, in milliseconds since the epoch.
+        is_partial: The archive does not answer.
+    """
+    counts = {**dict.fromkeys(("all", *map(str, ShownStatus), *ATTENTIONS), 0), **matching.counts()}
+    for status, count in part.counts.items():
+        counts[status] = counts.get(status, 0) + count
+    counts["all"] += sum(part.counts.values())
+    window, rows = _window(matching, part.counts), tuple(part.rows(matching, now_ms))
+    covers = show_covers(matching, part, is_partial=is_partial)
+    return SearchPage(rows, counts, covers, window.total, window.pages, window.page)
+
+
+def show_groups(matching: MatchingRows, part: ArchivedPart) -> list[SessionGroup]:
+    """Return the groups of the sessions that match; arguments as of `show_page`."""
+    query = matching.query
+    groups = [*matching.groups(), *part.groups]
+    return add_up(groups, by_cost=query.sort_key == "cost", of_errors=query.group == "error")
 
 
 def archived_row(session: ListedSession, failure: TurnFailure | None = None) -> CollabRow:
@@ -229,23 +327,13 @@ def archived_row(session: ListedSession, failure: TurnFailure | None = None) -> 
     return build_row(state, facts, position=f"{state.updated_ms}-0", last_error=error, archived=True)
 
 
-def _covers(
-    live: Sequence[CollabRow],
-    reader: ArchiveReader | None,
-    query: SessionQuery,
-    now_ms: int,
-    *,
-    is_partial: bool,
-) -> Covers:
-    since, _ = query.opened_between(now_ms)
+def show_covers(matching: MatchingRows, part: ArchivedPart, *, is_partial: bool = False) -> Covers:
+    """Return what an answer covers; arguments as of `show_page`."""
     where = "live and archived"
     if is_partial:
         where = "live only, because the archive does not answer"
-    elif reader is None:
+    elif not part.is_archive:
         where = "live and recently ended, without an archive"
-    text = f"{time_in_words(query)}, {where}"
-    if since is None:
-        return Covers(text, is_partial=is_partial)
-    older = older_unfinished(query)
-    count = sum(older.matches(row, now_ms=now_ms) for row in live)
-    return Covers(text, count, older.to_params() if count else None, is_partial=is_partial)
+    text, older = f"{time_in_words(matching.query)}, {where}", matching.older_query
+    params = older.to_params() if older is not None and matching.older else None
+    return Covers(text, matching.older, params, is_partial=is_partial)

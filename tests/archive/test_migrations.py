@@ -39,8 +39,8 @@ Index(
 
 
 def is_ours(_item: object, name: str | None, *_more: object) -> bool:
-    """Not the tables of the full-text index, which SQLite keeps for itself."""
-    return not (name or "").startswith(("message_words", "ix_message_words"))
+    """Not the tables of the full-text index, which SQLite keeps for itself, nor its index of lists."""
+    return not (name or "").startswith(("message_words", "ix_message_words", "ix_collab_listed"))
 
 
 def differences(connection: Connection) -> list[object]:

@@ -1,4 +1,4 @@
-"""The benchmark of the dashboard opens streams and polling pages, loses no change, and prints the bounds."""
+"""The benchmark of the dashboard opens streams and polling pages, loses no change, and prints figures and bounds."""
 
 from __future__ import annotations
 
@@ -13,18 +13,26 @@ import symposia
 from scaling import patient
 
 PROGRAM = Path(symposia.__file__).parent / "benchmarks" / "dashboard.py"
-SMALL = ("--archived=5", "--live=15", "--clients=2", "--browsers=1", "--sessions=2", "--seconds=1")
+SMALL = (
+    "--archived=5",
+    "--live=15",
+    "--clients=2",
+    "--browsers=1",
+    "--sessions=2",
+    "--seconds=1",
+    "--minutes=0.2",
+)
 
 
 @pytest.mark.long
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_benchmark_loses_no_change(tmp_path: Path):
     done = subprocess.run(
         [sys.executable, str(PROGRAM), *SMALL],
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=patient(140),
+        timeout=patient(200),
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -36,4 +44,13 @@ def test_benchmark_loses_no_change(tmp_path: Path):
     ], done.stdout
     assert re.search(r"Flower used [\d.]+ cores \(bound 0.5: (kept|EXCEEDED)\)", done.stdout)
     assert len(re.findall(r"p95 \d+ ms \(bound (?:100|1000|2000): ", done.stdout)) == 3
+    figures = re.findall(r"^(\S.+?) {2,}([\d.]+) +(s|cores|MiB) +(?:\(bound|$)", done.stdout, re.MULTILINE)
+    assert [name for name, _, _ in figures] == [
+        "slowest page",
+        "median of the lists",
+        "CPU of Flower for a list",
+        "most CPU of Flower for a page",
+        "Flower with 12 tabs",
+        "memory of Flower",
+    ]
     assert list(tmp_path.iterdir()) == []

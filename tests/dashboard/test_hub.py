@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -104,6 +105,26 @@ def test_hub_follows_all_sessions_and_single_streams(url: str, redis_url: str, t
             assert sessions.counts["active"] == 3
 
     run(follow, url, redis_url, tmp_path)
+
+
+def test_changes_of_many_sessions_are_read_together(
+    redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(hub_module, "_PAUSE_PER_STREAM_S", 1.0)
+
+    async def follow(client: Client) -> None:
+        jobs = [submit_two(client, f"Line {number}") for number in range(10)]
+        with connect(redis_url) as redis:
+            async with hub_of(redis_url) as (_, sessions):
+                began = time.monotonic()
+                redis.config_resetstat()
+                for job in jobs:
+                    await asyncio.to_thread(job.suspend)
+                await until(sessions, lambda: set(statuses(sessions).values()) == {"suspended"})
+                reads = redis.info("commandstats")["cmdstat_xread"]["calls"]
+                assert 1 <= reads <= (time.monotonic() - began) / hub_module._MAX_PAUSE_S + 2
+
+    run(follow, redis_url, redis_url, tmp_path)
 
 
 def test_cancelled_session_is_sent_once(redis_url: str, tmp_path: Path):

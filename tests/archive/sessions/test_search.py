@@ -7,12 +7,16 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from sqlalchemy import select, text, update
 
 from scaling import scaled_examples
 from sessions.searched import NOW_MS, PARAMS, failed_page, write_sessions
-from symposia.archive.archive import Archive
+from symposia.archive.additions import drop_additions
+from symposia.archive.archive import Archive, upgrade_schema
+from symposia.archive.tables import AGENT, COLLAB
 from symposia.dashboard.views.collab_row import CollabRow
 from symposia.dashboard.views.session_search import SearchPage, archived_row, build_groups, build_page
+from symposia.models.sessions.grouping import SessionGroup
 from symposia.models.sessions.query import SessionQuery
 from symposia.models.text.ids import new_id
 
@@ -53,6 +57,44 @@ def test_sql_and_memory_give_the_same(archive: Archive, rows: list[CollabRow]) -
         assert sorted(row["id"] for row in found.rows) == sorted(matching)
 
     check()
+
+
+def test_agents_are_those_of_the_newest_spec(archive: Archive) -> None:
+    page = failed_page("ann: disk full")
+    archive.writer.write_all([page])
+    query = SessionQuery(agent='odd "name"')
+    specs = [
+        '{"agents": {"ann": {"agent": "odd \\"name\\""}, "bob": {}}, "title": "\\u0007"}',
+        '{"agents": {"ann": {"agent": "writer"}}}',
+        "{}",
+        '{"agents": {"ann": {"agent": "broken',
+    ]
+    counts = []
+    for spec in specs:
+        # As a worker of an earlier release writes it.
+        with archive.database.writing() as connection:
+            connection.execute(update(COLLAB).values(spec=spec))
+        with archive.database.reading() as connection:
+            names = connection.execute(select(AGENT.c.participant, AGENT.c.agent)).all()
+        counts.append((names, archive.reader.search_sessions(query, now_ms=NOW_MS).counts()))
+    assert counts == [
+        ([("ann", 'odd "name"')], {"failed": 1}),
+        ([("ann", "writer")], {}),
+        ([], {}),
+        ([], {}),
+    ]
+
+
+def test_an_archive_of_an_earlier_release_gets_its_agents(archive: Archive, rows: list[CollabRow]) -> None:
+    def groups() -> list[SessionGroup]:
+        return build_groups([], archive.reader, query=SessionQuery(group="agent"), now_ms=NOW_MS)[0]
+
+    before = groups()
+    with archive.database.writing() as connection:
+        drop_additions(connection)
+        connection.execute(text("DROP INDEX IF EXISTS ix_collab_listed"))
+    upgrade_schema(archive.database)
+    assert groups() == before != []
 
 
 def test_ids_in_memory_may_be_many(archive: Archive, rows: list[CollabRow]) -> None:
