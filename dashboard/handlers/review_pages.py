@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from ...archive.results import ResultPage
+from ...models.errors import ArchiveError, StateError
 from ...models.text.ids import ms_from_moment
 from ...models.text.words import count_of
 from ...reviews.reports.formats import formats
@@ -28,7 +29,7 @@ from ..review_runs import LoadedRun, ReviewRuns
 from ..views import review_page
 from ..views.collab_cells import dollars, time_html
 from ..views.list_parts import Link
-from ..views.review_queries import SEVERITIES, STATES, FindingQuery, RunQuery
+from ..views.review_queries import SEVERITIES, STATES, FindingQuery, RunQuery, UrlQuery
 from ..views.review_rows import build_review
 from ..views.texts import duration
 from .base import DashboardHandler, DataHandler, PageHandler, one_of_process
@@ -36,14 +37,25 @@ from .collabs import query_params
 from .fragments import poll_fragments, send_fragments, sent_pages
 from .live import OPENING, StreamHandler
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 #: Runs per page of the list.
 PER_PAGE = 100
 #: Seconds until the list is read again.
 _FRESH_S = 2.0
-#: Maximum number of addresses whose fragments are kept.
+#: Maximum number of addresses whose fragments are kept, and of pages of the list.
 MAX_ADDRESSES = 32
 #: State of a review or an item -> class of its badge; others have none.
 _BADGES = {"running": "active", "opening": "active", "partial": "retry", "unreadable": "failed"}
+
+
+def _put(cache: OrderedDict[K, V], key: K, value: V) -> None:
+    """Add the newest entry of a cache, and remove the oldest one if there are too many."""
+    cache[key] = value
+    cache.move_to_end(key)
+    if len(cache) > MAX_ADDRESSES:
+        cache.popitem(last=False)
 
 
 def _started_ms(review: ListedReview) -> int:
@@ -72,8 +84,8 @@ class ReviewHtml:
         #: Cursor -> page of the list, and the time of its reading.
         self._pages: OrderedDict[str, tuple[float, ResultPage[ListedReview]]] = OrderedDict()
         self._lock = asyncio.Lock()
-        self._rendered: OrderedDict[tuple[str, FindingQuery], tuple[LoadedRun, BatchView | None, Fragments]]
-        self._rendered = OrderedDict()
+        #: Id of a review (empty: the list) and query -> what the fragments were made from, and the fragments.
+        self._rendered: OrderedDict[tuple[str, UrlQuery], tuple[object, Fragments]] = OrderedDict()
 
     def _render(self, name: str, *, folder: str = "reviews", **values: object) -> str:
         template = self._loader.load(f"{folder}/{name}.html")
@@ -93,9 +105,7 @@ class ReviewHtml:
         async with self._lock:
             if cursor not in self._pages or time.monotonic() - self._pages[cursor][0] > _FRESH_S:
                 page = await self._client.reviews(limit=PER_PAGE, after=cursor or None)
-                self._pages[cursor] = time.monotonic(), page
-                if len(self._pages) > MAX_ADDRESSES:
-                    self._pages.popitem(last=False)
+                _put(self._pages, cursor, (time.monotonic(), page))
             return self._pages[cursor][1]
 
     async def names(self, query: RunQuery) -> dict[str, list[str]]:
@@ -104,9 +114,15 @@ class ReviewHtml:
         names = {"root": {it.root_name for it in reviews}, "panel": {it.panel for it in reviews}}
         return {name: sorted(values - {""}) for name, values in names.items()}
 
-    async def list(self, query: RunQuery) -> Fragments:
+    async def read_list(self, query: RunQuery) -> Fragments:
         """Return the fragments of the list."""
         page = await self._list(query.cursor)
+        before = self._rendered.get(("", query))
+        fragments = before[1] if before and before[0] == page else self._list_fragments(page, query)
+        _put(self._rendered, ("", query), (page, fragments))
+        return fragments
+
+    def _list_fragments(self, page: ResultPage[ListedReview], query: RunQuery) -> Fragments:
         counts = Counter(review.state for review in page.items if query.fits(review))
         shown = [state for state in STATES if counts[state] or state in query.state]
         tabs = [Link(query.address(self._path, state=()), "all", counts.total(), "", not query.state)]
@@ -131,7 +147,9 @@ class ReviewHtml:
         }
         return Fragments(html | parts, {"rows": tuple(html)})
 
-    async def run(self, review_id: str, query: FindingQuery) -> tuple[Fragments, LoadedRun, BatchView | None]:
+    async def read_run(
+        self, review_id: str, query: FindingQuery
+    ) -> tuple[Fragments, LoadedRun, BatchView | None]:
         """Return the fragments of a run, the run, and its progress; None: only the archive has the run.
 
         Raises:
@@ -139,14 +157,14 @@ class ReviewHtml:
             ArchiveUnavailable: The archive does not answer.
         """
         loaded, view = await self._runs.read(review_id)
-        key = review_id, query
-        before = self._rendered.pop(key, None)
-        if before is None or before[0] is not loaded or before[1] != view:
-            before = loaded, view, await self._client.run(self._fragments, loaded, view, query)
-        self._rendered[key] = before
-        if len(self._rendered) > MAX_ADDRESSES:
-            self._rendered.popitem(last=False)
-        return before[2], loaded, view
+        made_from = loaded.read_at, view
+        before = self._rendered.get((review_id, query))
+        if before is not None and before[0] == made_from:
+            fragments = before[1]
+        else:
+            fragments = await self._client.run(self._fragments, loaded, view, query)
+        _put(self._rendered, (review_id, query), (made_from, fragments))
+        return fragments, loaded, view
 
     def _fragments(self, loaded: LoadedRun, view: BatchView | None, query: FindingQuery) -> Fragments:
         run, path = loaded.run, f"{self._path}/{loaded.run.id}"
@@ -158,11 +176,12 @@ class ReviewHtml:
         values["here"] = query.address(path, page=query.page)
         notice = review_page.run_notice(review, view, round(time.time() * 1000))
         before = loaded.before if has_ended else None
+        sessions = {result.item.path: result.session_id for result in run.results}
         html = {
             group.element: self._render(
                 "group",
                 group=group,
-                sessions={result.item.path: result.session_id for result in run.results},
+                sessions=sessions,
                 STATUSES=STATUSES,
                 excerpt_lines=excerpt_lines,
                 line_link_of=line_link_of,
@@ -190,19 +209,24 @@ def review_html(handler: DashboardHandler) -> ReviewHtml:
 
 
 class PolledView:
-    """The view of a page whose fragments are read again and again.
+    """The view of a page whose fragments are read again and again. During an outage, they stay as they are.
 
     Args:
         read: Returns the fragments of this moment.
     """
 
-    def __init__(self, read: Callable[[], Any]) -> None:
+    def __init__(self, read: Callable[[], Awaitable[Fragments]]) -> None:
         self._read = read
+        self._newest: Fragments | None = None
 
     async def read(self) -> Fragments:
         """Return the fragments of this moment."""
-        fragments: Fragments = await self._read()
-        return fragments
+        try:
+            self._newest = await self._read()
+        except (StateError, ArchiveError):
+            if self._newest is None:
+                raise
+        return self._newest
 
     async def wait(self, timeout_s: float) -> None:
         """Wait until the fragments are read again."""
@@ -214,10 +238,10 @@ def _view(handler: DashboardHandler, *parts: str) -> PolledView:
     html, params = review_html(handler), query_params(handler)
 
     async def read_run() -> Fragments:
-        return (await html.run(parts[0], FindingQuery.read(params)[0]))[0]
+        return (await html.read_run(parts[0], FindingQuery.read(params)[0]))[0]
 
     async def read_list() -> Fragments:
-        return await html.list(RunQuery.read(params)[0])
+        return await html.read_list(RunQuery.read(params)[0])
 
     return PolledView(read_run if parts else read_list)
 
@@ -247,7 +271,7 @@ class ReviewsPage(PageHandler):
     async def get(self) -> None:
         """Send the page."""
         query, notices = RunQuery.read(query_params(self))
-        fragments = await review_html(self).list(query)
+        fragments = await review_html(self).read_list(query)
         self.render_page(
             "reviews.html",
             title="Reviews",
@@ -269,7 +293,7 @@ class ReviewPage(PageHandler):
     async def get(self, review_id: str) -> None:
         """Send the page."""
         query, notices = FindingQuery.read(query_params(self))
-        fragments, loaded, view = await review_html(self).run(review_id, query)
+        fragments, loaded, view = await review_html(self).read_run(review_id, query)
         review = build_review(loaded.run, view)
         self.render_page(
             "review.html",
