@@ -3,206 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import Counter, OrderedDict
-from collections.abc import Callable
-from datetime import datetime
-from typing import Any
+from collections.abc import Awaitable, Callable
 
-from ...archive.results import ResultPage
-from ...models.text.ids import ms_from_moment
-from ...models.text.words import count_of
+from ...models.errors import ArchiveError, StateError
 from ...reviews.reports.formats import formats
-from ...reviews.reports.report_model import (
-    STATUSES,
-    excerpt_lines,
-    line_link_of,
-    lines_of,
-    replacement_diff,
-    verification_text,
-)
-from ...reviews.state.records import BatchView
-from ...reviews.values.runs import ListedReview
+from ...reviews.reports.report_model import STATUSES
 from ..live.fragments import Fragments, SentFragments
-from ..review_runs import LoadedRun, ReviewRuns
-from ..views import review_page
-from ..views.collab_cells import dollars, time_html
-from ..views.list_parts import Link
-from ..views.review_queries import SEVERITIES, STATES, FindingQuery, RunQuery
+from ..views.collab_cells import time_html
+from ..views.review_queries import SEVERITIES, FindingQuery, RunQuery
 from ..views.review_rows import build_review
-from ..views.texts import duration
-from .base import DashboardHandler, DataHandler, PageHandler, one_of_process
+from .base import DashboardHandler, DataHandler, PageHandler
 from .collabs import query_params
 from .fragments import poll_fragments, send_fragments, sent_pages
 from .live import OPENING, StreamHandler
-
-#: Runs per page of the list.
-PER_PAGE = 100
-#: Seconds until the list is read again.
-_FRESH_S = 2.0
-#: Maximum number of addresses whose fragments are kept.
-MAX_ADDRESSES = 32
-#: State of a review or an item -> class of its badge; others have none.
-_BADGES = {"running": "active", "opening": "active", "partial": "retry", "unreadable": "failed"}
-
-
-def _started_ms(review: ListedReview) -> int:
-    return ms_from_moment(datetime.fromisoformat(review.started))
-
-
-def review_runs(handler: DashboardHandler) -> ReviewRuns:
-    """Return the runs in memory of this process."""
-    return one_of_process(handler.application, ReviewRuns, lambda: ReviewRuns(handler.services.client))
-
-
-class ReviewHtml:
-    """Renders the fragments of both pages, once for all pages with the same address.
-
-    Args:
-        handler: Any handler of the application.
-    """
-
-    def __init__(self, handler: DashboardHandler) -> None:
-        self._client = handler.services.client
-        self._runs = review_runs(handler)
-        self._loader = handler.application.settings["template_loader"]
-        self._base_url = handler.base_url
-        self._path = f"{handler.base_url}/reviews"
-        self._allows_actions = handler.allows_actions
-        #: Cursor -> page of the list, and the time of its reading.
-        self._pages: OrderedDict[str, tuple[float, ResultPage[ListedReview]]] = OrderedDict()
-        self._lock = asyncio.Lock()
-        self._rendered: OrderedDict[tuple[str, FindingQuery], tuple[LoadedRun, BatchView | None, Fragments]]
-        self._rendered = OrderedDict()
-
-    def _render(self, name: str, *, folder: str = "reviews", **values: object) -> str:
-        template = self._loader.load(f"{folder}/{name}.html")
-        text: str = template.generate(
-            base_url=self._base_url,
-            allows_actions=self._allows_actions,
-            count_of=count_of,
-            dollars=dollars,
-            time_html=time_html,
-            badge=lambda state: _BADGES.get(state, state),
-            **values,
-        ).decode()
-        return text.strip()
-
-    async def _list(self, cursor: str) -> ResultPage[ListedReview]:
-        """Return a page of the list, at most some seconds old."""
-        async with self._lock:
-            if cursor not in self._pages or time.monotonic() - self._pages[cursor][0] > _FRESH_S:
-                page = await self._client.reviews(limit=PER_PAGE, after=cursor or None)
-                self._pages[cursor] = time.monotonic(), page
-                if len(self._pages) > MAX_ADDRESSES:
-                    self._pages.popitem(last=False)
-            return self._pages[cursor][1]
-
-    async def names(self, query: RunQuery) -> dict[str, list[str]]:
-        """Return the roots and panels of a page of the list."""
-        reviews = (await self._list(query.cursor)).items
-        names = {"root": {it.root_name for it in reviews}, "panel": {it.panel for it in reviews}}
-        return {name: sorted(values - {""}) for name, values in names.items()}
-
-    async def list(self, query: RunQuery) -> Fragments:
-        """Return the fragments of the list."""
-        page = await self._list(query.cursor)
-        counts = Counter(review.state for review in page.items if query.fits(review))
-        shown = [state for state in STATES if counts[state] or state in query.state]
-        tabs = [Link(query.address(self._path, state=()), "all", counts.total(), "", not query.state)]
-        tabs += [
-            Link(
-                query.address(self._path, state=(state,)),
-                state,
-                counts[state],
-                "bad" if state in ("failed", "unreadable") else "",
-                state in query.state,
-            )
-            for state in shown
-        ]
-        reviews = query.select(page.items)
-        html = {
-            f"run-{review.id}": self._render("run", review=review, started_ms=_started_ms(review))
-            for review in reviews
-        }
-        parts = {
-            "tabs": self._render("collab_tabs", folder="fragments", tabs=tabs),
-            "pager": self._render("list_pager", query=query, page=page, shown=len(reviews), path=self._path),
-        }
-        return Fragments(html | parts, {"rows": tuple(html)})
-
-    async def run(self, review_id: str, query: FindingQuery) -> tuple[Fragments, LoadedRun, BatchView | None]:
-        """Return the fragments of a run, the run, and its progress; None: only the archive has the run.
-
-        Raises:
-            ReviewNotFound: There is no such review.
-            ArchiveUnavailable: The archive does not answer.
-        """
-        loaded, view = await self._runs.read(review_id)
-        key = review_id, query
-        before = self._rendered.pop(key, None)
-        if before is None or before[0] is not loaded or before[1] != view:
-            before = loaded, view, await self._client.run(self._fragments, loaded, view, query)
-        self._rendered[key] = before
-        if len(self._rendered) > MAX_ADDRESSES:
-            self._rendered.popitem(last=False)
-        return before[2], loaded, view
-
-    def _fragments(self, loaded: LoadedRun, view: BatchView | None, query: FindingQuery) -> Fragments:
-        run, path = loaded.run, f"{self._path}/{loaded.run.id}"
-        review = build_review(run, view)
-        has_ended = review["ended_ms"] is not None
-        groups, total = review_page.group_findings(run, query)
-        values: dict[str, Any] = {"run": run, "review": review, "path": path, "query": query}
-        values |= {"has_ended": has_ended, "view": view, "duration": duration, "MAX": review_page.MAX_LISTED}
-        values["here"] = query.address(path, page=query.page)
-        notice = review_page.run_notice(review, view, round(time.time() * 1000))
-        before = loaded.before if has_ended else None
-        html = {
-            group.element: self._render(
-                "group",
-                group=group,
-                sessions={result.item.path: result.session_id for result in run.results},
-                STATUSES=STATUSES,
-                excerpt_lines=excerpt_lines,
-                line_link_of=line_link_of,
-                lines_of=lines_of,
-                replacement_diff=replacement_diff,
-                session_search=review_page.session_search,
-                verification_text=verification_text,
-                **values,
-            )
-            for group in groups
-        }
-        lists = {"groups": tuple(html)}
-        html["summary"] = self._render("summary", notice=notice, **values)
-        html["numbers"] = self._render("numbers", tiles=review_page.tiles(review, before, query, path))
-        html["trend"] = self._render("trend", bars=review_page.trend_bars(loaded.trend), **values)
-        html["pager"] = self._render("pager", total=total, page_size=review_page.MAX_FINDINGS, **values)
-        html["failures"] = self._render("failures", failures=review_page.failures(run), **values)
-        html["others"] = self._render("others", clean=review_page.clean_items(run), **values)
-        return Fragments(html, lists)
-
-
-def review_html(handler: DashboardHandler) -> ReviewHtml:
-    """Return the renderer of this process."""
-    return one_of_process(handler.application, ReviewHtml, lambda: ReviewHtml(handler))
+from .review_html import review_html
 
 
 class PolledView:
-    """The view of a page whose fragments are read again and again.
+    """The view of a page whose fragments are read again and again. During an outage, they stay as they are.
 
     Args:
         read: Returns the fragments of this moment.
     """
 
-    def __init__(self, read: Callable[[], Any]) -> None:
+    def __init__(self, read: Callable[[], Awaitable[Fragments]]) -> None:
         self._read = read
+        self._newest: Fragments | None = None
 
     async def read(self) -> Fragments:
         """Return the fragments of this moment."""
-        fragments: Fragments = await self._read()
-        return fragments
+        try:
+            self._newest = await self._read()
+        except (StateError, ArchiveError):
+            if self._newest is None:
+                raise
+        return self._newest
 
     async def wait(self, timeout_s: float) -> None:
         """Wait until the fragments are read again."""
@@ -214,10 +49,10 @@ def _view(handler: DashboardHandler, *parts: str) -> PolledView:
     html, params = review_html(handler), query_params(handler)
 
     async def read_run() -> Fragments:
-        return (await html.run(parts[0], FindingQuery.read(params)[0]))[0]
+        return (await html.read_run(parts[0], FindingQuery.read(params)[0]))[0]
 
     async def read_list() -> Fragments:
-        return await html.list(RunQuery.read(params)[0])
+        return await html.read_list(RunQuery.read(params)[0])
 
     return PolledView(read_run if parts else read_list)
 
@@ -247,7 +82,7 @@ class ReviewsPage(PageHandler):
     async def get(self) -> None:
         """Send the page."""
         query, notices = RunQuery.read(query_params(self))
-        fragments = await review_html(self).list(query)
+        fragments = await review_html(self).read_list(query)
         self.render_page(
             "reviews.html",
             title="Reviews",
@@ -269,7 +104,7 @@ class ReviewPage(PageHandler):
     async def get(self, review_id: str) -> None:
         """Send the page."""
         query, notices = FindingQuery.read(query_params(self))
-        fragments, loaded, view = await review_html(self).run(review_id, query)
+        fragments, loaded, view = await review_html(self).read_run(review_id, query)
         review = build_review(loaded.run, view)
         self.render_page(
             "review.html",

@@ -17,7 +17,8 @@ from ..views import review_rows
 from ..views.visible import make_visible
 from .base import ActionHandler, DashboardHandler, DataHandler
 from .downloads import DownloadHandler, zip_pieces
-from .review_pages import ReviewChanges, ReviewPage, ReviewsPage, ReviewStream, review_runs
+from .review_html import review_runs
+from .review_pages import ReviewChanges, ReviewPage, ReviewsPage, ReviewStream
 
 #: Group of a review's id in URLs.
 _ID = r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"

@@ -63,13 +63,20 @@ def _merge(parts: Sequence[ItemResult]) -> ItemResult:
         item=first.item.model_copy(update={"part": None}),
         state=state,
         findings=tuple(dict.fromkeys(finding for part in parts for finding in part.findings)),
-        session_id=next((part.session_id for part in parts if part.session_id), None),
+        # The session of a failed part says why.
+        session_id=next(
+            (part.session_id for part in sorted(parts, key=_has_worked) if part.session_id), None
+        ),
         usage=sum((part.usage for part in parts), start=Usage()),
         error="; ".join(f"{part.item.part}: {part.error}" for part in parts if part.error)[:_MAX_ERROR],
         summary=" ".join(dict.fromkeys(part.summary for part in parts if part.summary)),
         dropped=sum(part.dropped for part in parts),
         reads=tuple(sorted({read for part in parts for read in part.reads})),
     )
+
+
+def _has_worked(part: ItemResult) -> bool:
+    return part.state is not ItemState.FAILED
 
 
 def _state(states: Sequence[ItemState]) -> ItemState:
