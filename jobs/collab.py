@@ -421,7 +421,9 @@ def submit_session(to: Connections, submission: Submission) -> CollabJob:
     spec = job.spec if facts is None else facts.spec
     warn_of_ignored_priority(workers, [spec.priority], what=f"session {job.id}")
     warn_of_unserved(
-        workers, [(bound.agent, bound.queue or "") for bound in spec.agents.values()], what=f"session {job.id}"
+        workers,
+        [(bound.agent, bound.queue or "") for bound in spec.agents.values()],
+        what=f"session {job.id}",
     )
     return job
 

@@ -110,7 +110,7 @@ def _exit(run: ReviewRun, fail_on: str) -> None:
         raise typer.Exit(ExitCode.CANCELLED)
     coverage = coverage_of(run)
     if run.state is not RunState.COMPLETED or (gate and gate.unreviewed and not coverage.is_whole):
-        console(stderr=True).print(printable(f"Incomplete: {coverage or run.summary}"), style="red")
+        console(stderr=True).print(printable(f"Incomplete: {str(coverage) or run.summary}"), style="red")
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
