@@ -30,7 +30,18 @@ def test_registry_without_a_file_has_built_in_agents(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert Registry.load().names() == (
         *("bandit", "clarity", "consistency", "echo", "eslint", "facts", "gitleaks", "hadolint", "human"),
-        *("inspector", "judge", "local", "noop", "oxlint", "revive", "ruff", "session", "shellcheck", "sqlfluff"),
+        *(
+            "inspector",
+            "judge",
+            "local",
+            "noop",
+            "oxlint",
+            "revive",
+            "ruff",
+            "session",
+            "shellcheck",
+            "sqlfluff",
+        ),
     )
 
 
