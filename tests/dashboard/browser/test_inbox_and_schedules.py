@@ -119,10 +119,11 @@ def test_refused_answer_keeps_the_draft(ask, open_tab):
     tab.errors.clear()
 
 
-def test_question_says_who_asks_whom_and_what_happens_without_an_answer(ask, open_tab):
+def test_question_says_who_asks_whom_and_what_happens_without_an_answer(ask, open_tab, pictures):
     question = "May I delete the draft?\nIt is **important** that nobody needs it."
     job = ask("Clear the folder", question=question, choices=["yes", "no"])
-    page = open_tab("/inbox").page
+    tab = open_tab("/inbox")
+    page = tab.page
     shown = card(page, job)
     expect(shown).to_contain_text(
         re.compile(r"ben\s+must answer\s+· asked by ann in turn 1 of Clear the folder, \d+ s ago")
@@ -145,6 +146,8 @@ def test_question_says_who_asks_whom_and_what_happens_without_an_answer(ask, ope
     page.get_by_role("link", name="answered", exact=True).click()
     row = page.locator("tr", has=page.locator(f"a[href*='{job.id}?turn=1']"))
     expect(row).to_contain_text(re.compile(r"May I delete the draft\?.*Clear the folder.*ben", re.DOTALL))
+    assert tab.serious_findings() == []
+    assert layout_faults(page, pictures, "answered") == {}
     page.get_by_role("link", name="without an answer").click()
     expect(page.get_by_role("heading", name="No question ended without an answer")).to_be_visible()
 
