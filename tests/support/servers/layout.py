@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import time
 from pathlib import Path
 from typing import Literal
 
 from playwright.sync_api import Page
-from playwright.sync_api import TimeoutError as PageTimeoutError
 
 from scaling import patient
 
@@ -51,14 +50,20 @@ FAULTS = """() => {
 }"""
 
 
+def _lasting_faults(page: Page) -> list[str]:
+    """Faults that stay: a script may change the page after its width has changed."""
+    deadline = time.monotonic() + patient(2)
+    while (faults := page.evaluate(FAULTS)) and time.monotonic() < deadline:
+        page.wait_for_timeout(100)
+    return list(faults)
+
+
 def layout_faults(page: Page, pictures: Path, name: str) -> dict[int, list[str]]:
     """Faults of a page at each width that has some. Pictures in both themes are written as `name-width-theme.png`."""
     faults = {}
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 844})
-        with suppress(PageTimeoutError):  # a script may change the page after its width has changed
-            page.wait_for_function(f"!({FAULTS})().length", polling=100, timeout=patient(2_000))
-        faults[width] = page.evaluate(FAULTS)
+        faults[width] = _lasting_faults(page)
         # A page as high as its content: a browser does not draw turns that are out of sight.
         height = page.evaluate("document.documentElement.scrollHeight")
         page.set_viewport_size({"width": width, "height": min(height, MAX_HEIGHT)})
