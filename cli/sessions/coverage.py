@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from shlex import quote
 
 from rich.table import Table
 
@@ -43,7 +44,7 @@ def print_coverage(client: Client, query: SessionQuery, noun: str, *, shown: int
         if count := sum(1 for _ in live_rows(client, older)):
             verb = "is" if count == 1 else "are"
             sessions = count_of(count, "older session", spec=",")
-            options = " ".join(f"{option_of(name)} {value}" for name, value in _filters(older).items())
+            options = " ".join(f"{option_of(name)} {quote(value)}" for name, value in _filters(older).items())
             screen.print(f"{sessions} {verb} still active: symposia list {options}", style="dim")
 
 
