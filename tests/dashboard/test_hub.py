@@ -122,7 +122,8 @@ def test_changes_of_many_sessions_are_read_together(
                     await asyncio.to_thread(job.suspend)
                 await until(sessions, lambda: set(statuses(sessions).values()) == {"suspended"})
                 reads = redis.info("commandstats")["cmdstat_xread"]["calls"]
-                assert 1 <= reads <= (time.monotonic() - began) / hub_module._MAX_PAUSE_S + 2
+                most = (time.monotonic() - began) / hub_module._MAX_PAUSE_S + 2
+                assert 1 <= reads <= most
 
     run(follow, redis_url, redis_url, tmp_path)
 
