@@ -27,15 +27,16 @@ def git(folder: Path, *arguments: str) -> bytes:
 
 def write_commit(entry: dict[str, Any], target: Path) -> list[dict[str, Any]]:
     """Write the files of a commit, and return their entries in the data set."""
-    name = f"{entry['repository'].rstrip('/').rpartition('/')[2]}-{entry['commit'][:8]}"
+    commit: str = entry["commit"]
+    name = f"{entry['repository'].rstrip('/').rpartition('/')[2]}-{commit[:8]}"
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         git(folder, "init", "-q")
         git(folder, "fetch", "-q", "--depth=2", "--filter=blob:none", entry["repository"], entry["commit"])
         listed = git(folder, "diff", "--name-only", "--no-renames", "-z", "FETCH_HEAD~", "FETCH_HEAD")
-        paths = [path for path in listed.decode().split("\0") if path][:MAX_FILES]
+        paths = [path for path in listed.decode().split("\0") if path]
         kept = []
-        for path in paths:
+        for path in paths[:MAX_FILES]:
             written = [
                 write_file(folder, revision, path, target / side / name)
                 for side, revision in (("before", "FETCH_HEAD~"), ("after", "FETCH_HEAD"))
