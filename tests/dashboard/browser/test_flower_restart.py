@@ -104,6 +104,6 @@ def test_resumed_page_equals_a_fresh_one(services, gated_sessions, submit, open_
 
     fresh = page.context.new_page()
     fresh.goto(f"/collabs/{job.id}")
-    for part, count in {"#turns > .turn": TURNS, "#people tr": 2, ".facts dd": 7}.items():
+    for part, count in {"#turns > .turn": TURNS, "#people tr": 2, ".facts dd": 8}.items():
         expect(fresh.locator(part)).to_have_count(count)
         expect(page.locator(part)).to_have_text(fresh.locator(part).all_text_contents())
