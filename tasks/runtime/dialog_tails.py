@@ -10,6 +10,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha1
+from typing import NoReturn
+
+from pydantic import JsonValue
 
 from ...models.protocol.dialog import Message
 from ...models.text.ids import entry_key
@@ -100,8 +103,25 @@ def _tail(newest: Entry, window: int, read: Sequence[_Read]) -> Tail:
 
 def _read(text: str, session_id: str) -> _Read:
     message = _message(text, session_id)
-    is_shared = not any(isinstance(value, dict | list) for value in message.turn_data.values())
-    return _Read(message, None if is_shared else text, len(text))
+    data = message.event.data if message.event is not None else None
+    if message.event is not None and data is not None:
+        if any(isinstance(value, dict | list) for value in data.values()):
+            return _Read(message, text, len(text))
+        message.event.__dict__["data"] = _ReadOnly(data)
+    return _Read(message, None, len(text))
+
+
+class _ReadOnly(dict[str, JsonValue]):
+    """Data that all turns of this process share."""
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("the data of a message cannot be changed")
+
+    def __reduce__(self) -> tuple[type[dict[str, JsonValue]], tuple[dict[str, JsonValue]]]:
+        """Let copies be dictionaries that can be changed."""
+        return dict, (dict(self),)
+
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 
 
 def _message(text: str, session_id: str) -> Message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Iterator
 from itertools import count
@@ -97,3 +98,16 @@ def test_agents_get_their_own_copy_of_data_that_they_could_change(table):
         assert read.output == {"total": 1}
         read.output["total"] = 2
         table.commit(grant)
+
+
+def test_data_that_turns_share_cannot_be_changed(table):
+    table.speak(table.plan_one(), "text")
+    grant = table.grant(table.plan_one(), window=5)
+    (message,) = DialogTails().read(table.id, grant, 5, None)
+    with pytest.raises(TypeError, match="cannot be changed"):
+        message.event.data["participant_id"] = "eve"
+    assert message.changed(content="other").turn_number == 1
+    copied = pickle.loads(pickle.dumps(message.model_copy(deep=True)))
+    copied.event.data["participant_id"] = "eve"
+    assert message.speaker != copied.speaker
+    assert Message.model_validate_json(message.to_json()) == message
