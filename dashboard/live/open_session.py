@@ -30,7 +30,7 @@ from ...models.turns.streaming import Delta, Drafts
 from ...state.redis.readers import read_stored
 from ..views.session.bounded_cache import BoundedCache
 from ..views.session.pages import read_events, read_messages
-from ..views.session.params import SessionParams
+from ..views.session.params import SessionParams, Times
 from ..views.session.reading import read_session
 from ..views.session.snapshot import SessionParts
 from ..views.session.timeline import Change, TimelineBuilder, read_change
@@ -64,6 +64,8 @@ UNUSED_S, _CHECK_S = 30.0, 5.0
 MAX_OPEN, MAX_OPEN_BYTES = 200, 100_000_000
 #: An entry of the transcript, and what else its HTML was made from: name, details, and the query of its links.
 RenderedKey: TypeAlias = tuple[TurnEntry, str, str, str]
+#: What an address asks for, its times, and the newest message when it was read; empty: it does not matter.
+TranscriptKey: TypeAlias = tuple[SessionParams, Times, str]
 _ERRORS = (SymposiaError, RedisError, OSError)
 
 
@@ -129,8 +131,8 @@ class OpenSession:
         #: Fragments of pages that follow the session, by what their addresses ask for; with what they were made from.
         self.fragments: dict[SessionParams, tuple[object, Fragments]] = {}
         self._fragment_bytes = 0
-        #: Parts of the transcript that pages have asked for, by what their addresses ask for.
-        self.transcripts: BoundedCache[SessionParams, Transcript] = BoundedCache(
+        #: Parts of the transcript that pages have asked for.
+        self.transcripts: BoundedCache[TranscriptKey, Transcript] = BoundedCache(
             MAX_TRANSCRIPT_BYTES, _transcript_size
         )
         #: Redis no longer holds the session as it was opened.
@@ -363,7 +365,7 @@ def _message_size(message: Message) -> int:
     return _ENTRY_BYTES + len(message.content) + len(str(message.tool_uses_data or ""))
 
 
-def _transcript_size(_params: SessionParams, transcript: Transcript) -> int:
+def _transcript_size(_key: object, transcript: Transcript) -> int:
     texts = (text.rendered.html for entry in transcript.entries for text in entry.texts)
     tools = (tool.result for entry in transcript.entries for tool in entry.tools)
     return _ENTRY_BYTES * len(transcript.entries) + sum(map(len, (*texts, *tools)))

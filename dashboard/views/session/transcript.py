@@ -21,7 +21,7 @@ from ....models.text.redact import without_password
 from ..visible import make_fields_visible, make_visible
 from .markdown import render_markdown
 from .pages import MAX_ENTRIES, EventEntry, EventPage, MessagePage, read_events, read_messages
-from .params import SessionParams
+from .params import SessionParams, Times
 from .timeline import build_timeline, read_change
 from .turn_entries import TurnEntry, TurnFacts, build_entries
 
@@ -52,12 +52,13 @@ class Transcript:
     searched: int = 0
 
 
-def read_part(job: CollabJob, params: SessionParams) -> Transcript:
+def read_part(job: CollabJob, params: SessionParams, times: Times) -> Transcript:
     """Return a part of a transcript: the turns around one, or the newest messages, of those that fit. It blocks.
 
     Args:
         job: The session.
         params: The part: `turn` or `before`, and the filters. Without that turn, the nearest earlier ones are shown.
+        times: Its times.
 
     Raises:
         InvalidInput: `before` is not valid.
@@ -65,7 +66,7 @@ def read_part(job: CollabJob, params: SessionParams) -> Transcript:
     later: list[tuple[str, Message]] = []
     earlier: list[tuple[str, Message]] = []
     searched, is_reached, limit = 0, not params.turn, BEFORE if params.turn else MAX_HITS
-    for entry in _newest_first(job, params):
+    for entry in _newest_first(job, params, times):
         searched += 1
         if not _fits(entry[1], params):
             continue
@@ -107,15 +108,15 @@ def _entries(job: CollabJob, messages: list[tuple[str, Message]], *, with_silent
     return entries if with_silent else [entry for entry in entries if entry.texts]
 
 
-def _newest_first(job: CollabJob, params: SessionParams) -> Iterator[tuple[str, Message]]:
+def _newest_first(job: CollabJob, params: SessionParams, times: Times) -> Iterator[tuple[str, Message]]:
     """Yield the messages of the time and before the cursor, page by page, at most `MAX_SEARCHED`."""
     before: str | None = params.before or None
-    if params.until_ms is not None and before is None:
-        before = f"{params.until_ms + 1}-0"
+    if times.until_ms is not None and before is None:
+        before = f"{times.until_ms + 1}-0"
     for _ in range(MAX_SEARCHED // MAX_ENTRIES):
         page = read_messages(job, before=before, count=MAX_ENTRIES)
         for entry in page.messages:
-            if params.since_ms is not None and entry_key(entry[0])[0] < params.since_ms:
+            if times.since_ms is not None and entry_key(entry[0])[0] < times.since_ms:
                 return
             yield entry
         if (before := page.before) is None:
