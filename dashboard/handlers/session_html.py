@@ -20,6 +20,7 @@ from ..views.session.markdown import render_markdown
 from ..views.session.params import PEOPLE_SORTS, SessionParams, Times
 from ..views.session.snapshot import session_json
 from ..views.session.stop_words import stop_in_words
+from ..views.session.timeline import join_timelines
 from ..views.session.transcript import Transcript
 from ..views.session.turn_entries import TurnEntry, TurnFacts, build_entries, live_entries
 from ..views.texts import duration, short_duration
@@ -114,7 +115,7 @@ class SessionHtml:
         """
         session = cast("dict[str, Any]", session_json(shown.parts, condition))
         who = Who({person["id"]: person for person in session["participants"]})
-        html, lists = self._people(shown, session, who, params, times)
+        html, lists = self._people(_drawn(shown, times, transcript), session, who, params, times)
         if transcript is None:
             transcript = self._newest(shown, session, times)
         turns = {
@@ -204,10 +205,14 @@ class SessionHtml:
         return shown.rendered.get((entry, name, details, params.all_turns()), render)
 
     def _people(
-        self, shown: ShownSession, session: dict[str, Any], who: Who, params: SessionParams, times: Times
+        self,
+        timeline: Mapping[str, Any],
+        session: dict[str, Any],
+        who: Who,
+        params: SessionParams,
+        times: Times,
     ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
         """Return the rows of the participants with their lanes, and the head of their table."""
-        timeline = shown.timeline
         is_final = session["is_final"] or not session["is_live"]
         now_ms = session["ended_ms"] or (session["now_ms"] if session["is_live"] else session["updated_ms"])
         axis = make_axis(
@@ -242,6 +247,13 @@ class SessionHtml:
         )
         order = tuple(f"who-{person['id']}" for person in people)
         return html, {"people": order}
+
+
+def _drawn(shown: ShownSession, times: Times, transcript: Transcript | None) -> Mapping[str, Any]:
+    """Return the timeline of a page. One that ends at a time also has what was done before that time."""
+    if times.until_ms is None or transcript is None or transcript.timeline is None:
+        return shown.timeline
+    return join_timelines(transcript.timeline, shown.timeline)
 
 
 def _sorted_people(people: Sequence[dict[str, Any]], column: str) -> list[dict[str, Any]]:

@@ -368,7 +368,8 @@ def _message_size(message: Message) -> int:
 def _transcript_size(_key: object, transcript: Transcript) -> int:
     texts = (text.rendered.html for entry in transcript.entries for text in entry.texts)
     tools = (tool.result for entry in transcript.entries for tool in entry.tools)
-    return _ENTRY_BYTES * len(transcript.entries) + sum(map(len, (*texts, *tools)))
+    spans = transcript.timeline["spans"] if transcript.timeline else ()
+    return _ENTRY_BYTES * len(transcript.entries) + sum(map(len, (*texts, *tools))) + _SPAN_BYTES * len(spans)
 
 
 class OpenSessions:

@@ -50,6 +50,8 @@ class Transcript:
     has_later: bool = False
     #: Number of messages that were read.
     searched: int = 0
+    #: What was done around them, as `build_timeline` returns it; None: it was not read.
+    timeline: Mapping[str, Any] | None = None
 
 
 def read_part(job: CollabJob, params: SessionParams, times: Times) -> Transcript:
@@ -81,12 +83,17 @@ def read_part(job: CollabJob, params: SessionParams, times: Times) -> Transcript
             break
     # The newest first: those next to the turn are at the end.
     shown = [*reversed(earlier[:limit]), *reversed(later[-AFTER:])]
+    end_ms = entry_key(shown[-1][0])[0] + _AFTER_MS if shown else times.until_ms
+    timeline = _timeline(job, end_ms) if end_ms else None
+    facts = TurnFacts(timeline["spans"], timeline["waits"]) if timeline else TurnFacts(())
+    entries = build_entries(shown, facts) if shown else []
     is_text = bool(params.find or params.who)
     return Transcript(
-        tuple(_entries(job, shown, with_silent=not is_text)),
+        tuple(entry for entry in entries if entry.texts or not is_text),
         shown[0][0] if len(earlier) > limit else "",
         len(later) > AFTER or bool(params.before),
         searched,
+        timeline,
     )
 
 
@@ -95,17 +102,12 @@ def _fits(message: Message, params: SessionParams) -> bool:
     return is_wanted and params.find.casefold() in message.content.casefold()
 
 
-def _entries(job: CollabJob, messages: list[tuple[str, Message]], *, with_silent: bool) -> list[TurnEntry]:
-    """Return the entries of messages, with the attempts around the last of them."""
-    if not messages:
-        return []
-    end = f"{entry_key(messages[-1][0])[0] + _AFTER_MS}-0"
+def _timeline(job: CollabJob, end_ms: int) -> dict[str, Any]:
+    """Return the timeline of the newest events before a time."""
+    end = f"{end_ms}-0"
     events = read_events(job, before=f"{end}_{end}", count=MAX_ENTRIES)
-    timeline = cast(
-        "Any", build_timeline(read_change(entry.entry_id, entry.event) for entry in events.entries)
-    )
-    entries = build_entries(messages, TurnFacts(timeline["spans"], timeline["waits"]))
-    return entries if with_silent else [entry for entry in entries if entry.texts]
+    timeline = build_timeline(read_change(entry.entry_id, entry.event) for entry in events.entries)
+    return cast("dict[str, Any]", timeline)
 
 
 def _newest_first(job: CollabJob, params: SessionParams, times: Times) -> Iterator[tuple[str, Message]]:

@@ -235,7 +235,8 @@ def test_page_shows_the_turns_around_one_and_those_with_a_text(dashboard):
     assert turns("find=nobody+wrote+this") == []
     assert turns("from=5m") == newest, "an age counts from the end"
     no_messages = dashboard.raw_path(f"/collabs/{job.id}?from=2999-01-01").text
-    assert "No messages." in no_messages and "First turn" not in no_messages
+    assert "No messages." in no_messages
+    assert "First turn" not in no_messages
     for query in ("turn=x", "before=0-0", "to=x", "to=9999-12-31T23:59:59-23:00", "from=0001-01-01"):
         assert dashboard.raw_path(f"/collabs/{job.id}?{query}").status == 400, query
 
