@@ -60,8 +60,9 @@ MAX_DRAFT = 8_000
 STATE_EVERY_S = 1.0
 #: Seconds without a page after which the reader ends, and between two checks of that.
 UNUSED_S, _CHECK_S = 30.0, 5.0
-#: Maximum number of sessions that are open at once, and their bytes; the one that was read least recently is closed.
-MAX_OPEN, MAX_OPEN_BYTES = 200, 100_000_000
+#: Maximum number of sessions that are open at once, and their bytes; the one that was read least recently is closed. Only
+#: for the number are those closed that were read in the last seconds: their pages would open them again at once.
+MAX_OPEN, MAX_OPEN_BYTES, IN_USE_S = 200, 100_000_000, 10.0
 #: An entry of the transcript, and what else its HTML was made from: name, details, and the query of its links.
 RenderedKey: TypeAlias = tuple[TurnEntry, str, str, str]
 #: What an address asks for, its times, and the newest message when it was read; empty: it does not matter.
@@ -420,12 +421,13 @@ class OpenSessions:
 
     def _close_unused(self) -> None:
         """Close the sessions without a page, and those that were read least recently if there are too many."""
-        unused_at = time.monotonic() - UNUSED_S
+        now = time.monotonic()
         size = sum(opened.size for opened in self._sessions.values())
         while self._sessions:
             session_id, oldest = next(iter(self._sessions.items()))
-            is_small = len(self._sessions) <= MAX_OPEN and size <= MAX_OPEN_BYTES
-            if len(self._sessions) == 1 or (is_small and oldest.used_at > unused_at):
+            kept_s = IN_USE_S if size > MAX_OPEN_BYTES else UNUSED_S
+            is_kept = len(self._sessions) <= MAX_OPEN and now - oldest.used_at < kept_s
+            if len(self._sessions) == 1 or is_kept:
                 return
             size -= oldest.size
             oldest.close()
