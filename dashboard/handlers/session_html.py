@@ -31,7 +31,8 @@ MAX_PEOPLE = 12
 #: State of a participant or a turn -> class of its badge; others have none.
 _STATES = {
     "speaking": "active",
-    "waiting for an answer": "waiting",
+    "must answer": "waiting",
+    "waits for an answer": "waiting",
     "failed": "failed",
     "done": "completed",
     "claimed": "active",
