@@ -125,5 +125,5 @@ document.addEventListener("keydown", (event) => {
   KEYS[event.key]();
 });
 const turn = new URLSearchParams(location.search).get("turn");
-if (turn && !location.hash) document.getElementById(`turn-${turn}`)?.scrollIntoView();
+if (turn) document.getElementById(`turn-${turn}`)?.scrollIntoView();
 showPost();
