@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from ...jobs.conditions import Condition
 from ...models.sessions.progress import without_safety_cap
+from ...models.text.ids import entry_key
 from ...models.text.words import count_of
 from ..live.fragments import Fragments
 from ..live.open_session import ShownSession
@@ -16,9 +17,10 @@ from ..views.collab_cells import cells_of, dollars, limit_text, progress_class, 
 from ..views.collab_row import CollabRow, RowLimit
 from ..views.session.lanes import draw_lanes, make_axis
 from ..views.session.markdown import render_markdown
-from ..views.session.params import PEOPLE_SORTS, SessionParams
+from ..views.session.params import PEOPLE_SORTS, SessionParams, Times
 from ..views.session.snapshot import session_json
 from ..views.session.stop_words import stop_in_words
+from ..views.session.timeline import join_timelines
 from ..views.session.transcript import Transcript
 from ..views.session.turn_entries import TurnEntry, TurnFacts, build_entries, live_entries
 from ..views.texts import duration, short_duration
@@ -29,7 +31,8 @@ MAX_PEOPLE = 12
 #: State of a participant or a turn -> class of its badge; others have none.
 _STATES = {
     "speaking": "active",
-    "waiting for an answer": "waiting",
+    "must answer": "waiting",
+    "waits for an answer": "waiting",
     "failed": "failed",
     "done": "completed",
     "claimed": "active",
@@ -98,6 +101,7 @@ class SessionHtml:
         row: CollabRow,
         condition: Condition,
         params: SessionParams,
+        times: Times,
         transcript: Transcript | None,
     ) -> Fragments:
         """Return the fragments of a page. It renders Markdown, so it is called in a thread.
@@ -107,13 +111,14 @@ class SessionHtml:
             row: Its row in the list.
             condition: What it does, or why it does not move.
             params: What the page shows.
+            times: Its times.
             transcript: The turns that it shows; None: the newest ones.
         """
         session = cast("dict[str, Any]", session_json(shown.parts, condition))
         who = Who({person["id"]: person for person in session["participants"]})
-        html, lists = self._people(shown, session, who, params)
+        html, lists = self._people(_drawn(shown, times, transcript), session, who, params, times)
         if transcript is None:
-            transcript = self._newest(shown, session, params)
+            transcript = self._newest(shown, session, times)
         turns = {
             entry.element: self._turn(shown, session["id"], entry, who, params)
             for entry in transcript.entries
@@ -165,7 +170,7 @@ class SessionHtml:
             )
         return children
 
-    def _newest(self, shown: ShownSession, session: Mapping[str, Any], params: SessionParams) -> Transcript:
+    def _newest(self, shown: ShownSession, session: Mapping[str, Any], times: Times) -> Transcript:
         """Return the newest turns, with those that are open."""
         facts = TurnFacts(shown.timeline["spans"], shown.timeline["waits"])
         closed = build_entries(shown.messages, facts)
@@ -173,9 +178,11 @@ class SessionHtml:
         written = {entry.element for entry in closed}
         live = live_entries(session["open_turns"], shown.texts, facts)
         entries = [*closed, *(entry for entry in live if entry.element not in written)]
-        if (since_ms := params.since_ms) is not None:
+        earlier = shown.messages[0][0] if shown.has_earlier else ""
+        if (since_ms := times.since_ms) is not None:
             entries = [entry for entry in entries if entry.state or entry.at[0] >= since_ms]
-        return Transcript(tuple(entries), shown.messages[0][0] if shown.has_earlier else "")
+            earlier = earlier if earlier and entry_key(earlier)[0] >= since_ms else ""
+        return Transcript(tuple(entries), earlier)
 
     def _turn(
         self, shown: ShownSession, session_id: str, entry: TurnEntry, who: Who, params: SessionParams
@@ -199,18 +206,22 @@ class SessionHtml:
         return shown.rendered.get((entry, name, details, params.all_turns()), render)
 
     def _people(
-        self, shown: ShownSession, session: dict[str, Any], who: Who, params: SessionParams
+        self,
+        timeline: Mapping[str, Any],
+        session: dict[str, Any],
+        who: Who,
+        params: SessionParams,
+        times: Times,
     ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
         """Return the rows of the participants with their lanes, and the head of their table."""
-        timeline = shown.timeline
         is_final = session["is_final"] or not session["is_live"]
         now_ms = session["ended_ms"] or (session["now_ms"] if session["is_live"] else session["updated_ms"])
         axis = make_axis(
             timeline["spans"],
             now_ms=now_ms,
             is_final=is_final,
-            since_ms=params.since_ms,
-            until_ms=params.until_ms,
+            since_ms=times.since_ms,
+            until_ms=times.until_ms,
         )
         lanes = draw_lanes(
             timeline["spans"],
@@ -237,6 +248,13 @@ class SessionHtml:
         )
         order = tuple(f"who-{person['id']}" for person in people)
         return html, {"people": order}
+
+
+def _drawn(shown: ShownSession, times: Times, transcript: Transcript | None) -> Mapping[str, Any]:
+    """Return the timeline of a page. One that ends at a time also has what was done before that time."""
+    if times.until_ms is None or transcript is None or transcript.timeline is None:
+        return shown.timeline
+    return join_timelines(transcript.timeline, shown.timeline)
 
 
 def _sorted_people(people: Sequence[dict[str, Any]], column: str) -> list[dict[str, Any]]:

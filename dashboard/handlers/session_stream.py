@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...jobs.conditions import NO_CONDITION, Condition
-from ...models.errors import InvalidInput
-from ...models.sessions.query_params import moment_ms
 from ..live.fragments import Fragments
 from ..live.open_session import OpenSession, OpenSessions, ShownSession
 from ..live.positions import BEGINNING
 from ..views.attention import with_condition
 from ..views.collab_row import CollabFacts, CollabRow, build_row
-from ..views.session.params import PEOPLE_SORTS, SessionParams
+from ..views.session.params import PEOPLE_SORTS, SessionParams, Times
 from ..views.session.snapshot import SessionParts
 from ..views.session.transcript import Transcript, read_part
 from .base import DashboardHandler, DataHandler, one_of_process
@@ -50,28 +48,19 @@ def read_params(handler: DashboardHandler) -> SessionParams:
     """
     turn = handler.query_number("turn", MAX_TURN, most=MAX_TURN)
     people = handler.query_text("people")
-    since, until = handler.query_text("from"), handler.query_text("to")
-    return SessionParams(
+    params = SessionParams(
         turn=0 if turn == MAX_TURN else turn,
         before=handler.query_text("before"),
         find=handler.query_text("find").strip(),
         who=handler.query_text("who"),
-        since=since,
-        until=until,
+        since=handler.query_text("from"),
+        until=handler.query_text("to"),
         people=people if people in PEOPLE_SORTS else "",
         events=handler.query_text("events"),
         compare=handler.query_text("compare").strip(),
-        since_ms=_moment_ms(handler, "from", since),
-        until_ms=_moment_ms(handler, "to", until),
     )
-
-
-def _moment_ms(handler: DashboardHandler, name: str, text: str) -> int | None:
-    try:
-        return moment_ms(text, handler.services.hub.now_ms() // 1000 * 1000)
-    except ValueError:
-        rule = "must be an age such as 5m, or a time in ISO 8601"
-        raise InvalidInput(name, text, rule) from None
+    params.times(handler.services.hub.now_ms())  # it raises InvalidInput
+    return params
 
 
 def open_session_view(handler: DashboardHandler, session_id: str) -> SessionView:
@@ -123,11 +112,12 @@ class SessionView:
         self._revision = opened.revision
         self.row = row or self._build_row(opened.parts)
         children = [self._services.sessions.get(child.session_id) for child in opened.parts.children]
-        made_from = opened.revision, self.row, self._condition(), children
+        times = self.params.times(self._now_ms(opened.parts))
+        made_from = opened.revision, self.row, self._condition(), children, times
         before = opened.fragments.get(self.params)
         if before is not None and before[0] == made_from:
             return before[1]
-        fragments = await self._services.client.run(self._render, opened.shown())
+        fragments = await self._services.client.run(self._render, opened.shown(), times)
         if self.params.is_live:
             opened.keep(self.params, made_from, fragments)
         return fragments
@@ -136,14 +126,24 @@ class SessionView:
         """Wait for a change of the session."""
         await self.opened.wait(self._revision, timeout_s)
 
-    def _render(self, shown: ShownSession) -> Fragments:
-        return self._html.fragments(shown, self.row, self._condition(), self.params, self._transcript())
+    def _render(self, shown: ShownSession, times: Times) -> Fragments:
+        transcript = self._transcript(shown, times)
+        return self._html.fragments(shown, self.row, self._condition(), self.params, times, transcript)
 
-    def _transcript(self) -> Transcript | None:
+    def _now_ms(self, parts: SessionParts) -> int:
+        """Return the time from which ages count: the end of a session that has ended."""
+        last_ms = self._services.hub.now_ms() if parts.is_live else parts.state.updated_ms
+        return parts.state.ended_ms or last_ms
+
+    def _transcript(self, shown: ShownSession, times: Times) -> Transcript | None:
         """Return the part of the transcript that the address asks for, which is read once; None: the newest."""
         if self.params.is_live:
             return None
-        return self.opened.transcripts.get(self.params, lambda: read_part(self.opened.job, self.params))
+        now_ms = self._services.hub.now_ms()
+        is_past = self.params.before or (times.until_ms is not None and times.until_ms < now_ms)
+        newest = shown.messages[-1][0] if shown.messages and not is_past else ""
+        key = self.params, times, newest
+        return self.opened.transcripts.get(key, lambda: read_part(self.opened.job, self.params, times))
 
     def _condition(self) -> Condition:
         is_final = self.opened.parts.state.is_final

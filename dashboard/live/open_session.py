@@ -30,7 +30,7 @@ from ...models.turns.streaming import Delta, Drafts
 from ...state.redis.readers import read_stored
 from ..views.session.bounded_cache import BoundedCache
 from ..views.session.pages import read_events, read_messages
-from ..views.session.params import SessionParams
+from ..views.session.params import SessionParams, Times
 from ..views.session.reading import read_session
 from ..views.session.snapshot import SessionParts
 from ..views.session.timeline import Change, TimelineBuilder, read_change
@@ -60,10 +60,13 @@ MAX_DRAFT = 8_000
 STATE_EVERY_S = 1.0
 #: Seconds without a page after which the reader ends, and between two checks of that.
 UNUSED_S, _CHECK_S = 30.0, 5.0
-#: Maximum number of sessions that are open at once, and their bytes; the one that was read least recently is closed.
-MAX_OPEN, MAX_OPEN_BYTES = 200, 100_000_000
+#: Maximum number of sessions that are open at once, and their bytes; the one that was read least recently is closed. Only
+#: for the number are those closed that were read in the last seconds: their pages would open them again at once.
+MAX_OPEN, MAX_OPEN_BYTES, IN_USE_S = 200, 100_000_000, 10.0
 #: An entry of the transcript, and what else its HTML was made from: name, details, and the query of its links.
 RenderedKey: TypeAlias = tuple[TurnEntry, str, str, str]
+#: What an address asks for, its times, and the newest message when it was read; empty: it does not matter.
+TranscriptKey: TypeAlias = tuple[SessionParams, Times, str]
 _ERRORS = (SymposiaError, RedisError, OSError)
 
 
@@ -129,8 +132,8 @@ class OpenSession:
         #: Fragments of pages that follow the session, by what their addresses ask for; with what they were made from.
         self.fragments: dict[SessionParams, tuple[object, Fragments]] = {}
         self._fragment_bytes = 0
-        #: Parts of the transcript that pages have asked for, by what their addresses ask for.
-        self.transcripts: BoundedCache[SessionParams, Transcript] = BoundedCache(
+        #: Parts of the transcript that pages have asked for.
+        self.transcripts: BoundedCache[TranscriptKey, Transcript] = BoundedCache(
             MAX_TRANSCRIPT_BYTES, _transcript_size
         )
         #: Redis no longer holds the session as it was opened.
@@ -363,10 +366,11 @@ def _message_size(message: Message) -> int:
     return _ENTRY_BYTES + len(message.content) + len(str(message.tool_uses_data or ""))
 
 
-def _transcript_size(_params: SessionParams, transcript: Transcript) -> int:
+def _transcript_size(_key: object, transcript: Transcript) -> int:
     texts = (text.rendered.html for entry in transcript.entries for text in entry.texts)
     tools = (tool.result for entry in transcript.entries for tool in entry.tools)
-    return _ENTRY_BYTES * len(transcript.entries) + sum(map(len, (*texts, *tools)))
+    spans = transcript.timeline["spans"] if transcript.timeline else ()
+    return _ENTRY_BYTES * len(transcript.entries) + sum(map(len, (*texts, *tools))) + _SPAN_BYTES * len(spans)
 
 
 class OpenSessions:
@@ -417,12 +421,13 @@ class OpenSessions:
 
     def _close_unused(self) -> None:
         """Close the sessions without a page, and those that were read least recently if there are too many."""
-        unused_at = time.monotonic() - UNUSED_S
+        now = time.monotonic()
         size = sum(opened.size for opened in self._sessions.values())
         while self._sessions:
             session_id, oldest = next(iter(self._sessions.items()))
-            is_small = len(self._sessions) <= MAX_OPEN and size <= MAX_OPEN_BYTES
-            if len(self._sessions) == 1 or (is_small and oldest.used_at > unused_at):
+            kept_s = IN_USE_S if size > MAX_OPEN_BYTES else UNUSED_S
+            is_kept = len(self._sessions) <= MAX_OPEN and now - oldest.used_at < kept_s
+            if len(self._sessions) == 1 or is_kept:
                 return
             size -= oldest.size
             oldest.close()

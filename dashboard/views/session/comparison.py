@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import chain, islice, zip_longest
@@ -17,8 +17,9 @@ from ....state.sessions.records import SessionState
 if TYPE_CHECKING:
     from ....archive.sessions.reader import ArchiveReader
 
-#: Maximum number of messages of each session that are compared, and of parts that are shown.
-MAX_MESSAGES, MAX_SHOWN = 1_000, 100
+#: Maximum number of messages at the beginning that are the same, of those after them that are compared, and of parts
+#: that are shown. To match two dialogs takes up to the square of their messages.
+MAX_SAME, MAX_MESSAGES, MAX_SHOWN = 20_000, 200, 100
 #: Maximum characters of a message that are compared word by word.
 _MAX_TEXT = 4_000
 _WORDS = re.compile(r"\s+|[^\s]+")
@@ -53,6 +54,8 @@ class Comparison:
     #: State of the other session and of this one.
     states: tuple[SessionState, SessionState]
     differences: list[Difference]
+    #: Number of messages after which the rest is not compared; None: all are compared.
+    only_first: int | None = None
 
 
 def compare_sessions(job: CollabJob, other: CollabJob, reader: ArchiveReader | None) -> Comparison:
@@ -63,32 +66,55 @@ def compare_sessions(job: CollabJob, other: CollabJob, reader: ArchiveReader | N
         other: The other session.
         reader: Reader of the archive; None: there is none.
     """
-    jobs = other, job
-    before, now = (
-        list(islice(chain(earlier_messages(each, reader), each.messages()), MAX_MESSAGES)) for each in jobs
-    )
-    return Comparison(other.id, (other.state(), job.state()), compare_messages(before, now))
+    before, now = (chain(earlier_messages(each, reader), each.messages()) for each in (other, job))
+    return Comparison(other.id, (other.state(), job.state()), *compare_messages(before, now))
 
 
-def compare_messages(other: Sequence[Message], this: Sequence[Message]) -> list[Difference]:
+def compare_messages(
+    other: Iterable[Message], this: Iterable[Message]
+) -> tuple[list[Difference], int | None]:
     """Return what is the same and what differs, in the order of the dialogs; at most `MAX_SHOWN` parts.
 
     Args:
         other: Messages of the other session with those of its history, oldest first.
         this: Messages of this session.
+
+    Returns:
+        The parts, and the number of messages after which the rest is not compared; None: all are compared.
     """
-    before, now = ([(each.author, each.role, each.content) for each in own] for own in (other, this))
-    differences: list[Difference] = []
+    before, now = iter(other), iter(this)
+    same = 0
+    rest1, rest2 = [], []
+    for one, two in islice(zip_longest(before, now), MAX_SAME):
+        if one is None or two is None or _key(one) != _key(two):
+            rest1, rest2 = [one] * (one is not None), [two] * (two is not None)
+            break
+        same += 1
+    rest1 += islice(before, MAX_MESSAGES + 1 - len(rest1))
+    rest2 += islice(now, MAX_MESSAGES + 1 - len(rest2))
+    only_first = same + MAX_MESSAGES if max(len(rest1), len(rest2)) > MAX_MESSAGES else None
+    differences = [Difference(same=same)] if same else []
+    for part, at in _differences(rest1[:MAX_MESSAGES], rest2[:MAX_MESSAGES]):
+        if len(differences) == MAX_SHOWN:
+            return differences, same + at
+        differences.append(part)
+    return differences, only_first
+
+
+def _differences(other: Sequence[Message], this: Sequence[Message]) -> Iterator[tuple[Difference, int]]:
+    """Yield the parts, each with the number of messages before it."""
+    before, now = [_key(message) for message in other], [_key(message) for message in this]
     for tag, from1, to1, from2, to2 in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         if tag == "equal":
-            differences.append(Difference(same=to1 - from1))
+            yield Difference(same=to1 - from1), max(from1, from2)
             continue
-        for one, two in zip_longest(other[from1:to1], this[from2:to2]):
-            if len(differences) == MAX_SHOWN:
-                return differences
+        for number, (one, two) in enumerate(zip_longest(other[from1:to1], this[from2:to2])):
             texts = ["" if message is None else message.content[:_MAX_TEXT] for message in (one, two)]
-            differences.append(Difference(0, one, two, tuple(_pieces(*texts))))
-    return differences
+            yield Difference(0, one, two, tuple(_pieces(*texts))), max(from1, from2) + number
+
+
+def _key(message: Message) -> tuple[str | None, str, str]:
+    return message.author, message.role, message.content
 
 
 def _pieces(other: str, this: str) -> Iterator[Piece]:

@@ -72,7 +72,8 @@ def check_entry_id(text: str) -> str:
     Raises:
         InvalidInput: The text is not an entry id.
     """
-    if _ENTRY_ID.fullmatch(text) is None:
+    # Redis refuses to read what is before 0-0, and has no entry of this id.
+    if _ENTRY_ID.fullmatch(text) is None or entry_key(text) == (0, 0):
         raise InvalidInput("cursor", text, "must be a cursor from a previous page")
     return text
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
+
+from ....models.errors import InvalidInput
+from ....models.sessions.query_params import moment_ms
 
 #: Columns by which the participants are sorted.
 PEOPLE_SORTS = ("turns", "tokens", "cost")
@@ -12,6 +15,17 @@ PEOPLE_SORTS = ("turns", "tokens", "cost")
 _FILTERS = frozenset({"find", "who", "since", "until"})
 #: Fields whose names in the address are words of Python.
 _NAMES = {"since": "from", "until": "to"}
+#: Ages count from the begin of a step of so many milliseconds, so that pages of that time show, and share, the same.
+_STEP_MS = 10_000
+#: Maximum time, in milliseconds since the epoch: the end of the year 9999.
+_MAX_MS = 253_402_300_799_999
+
+
+class Times(NamedTuple):
+    """The times of `from` and `to`, in milliseconds since the epoch; None: not given."""
+
+    since_ms: int | None
+    until_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +49,22 @@ class SessionParams:
     events: str = ""
     #: Session with which this one is compared.
     compare: str = ""
-    #: The times in milliseconds since the epoch; None: not given.
-    since_ms: int | None = None
-    until_ms: int | None = None
 
     @property
     def is_live(self) -> bool:
         """Return whether the transcript shows the newest turns."""
         return not (self.turn or self.before or self.find or self.who or self.until)
+
+    def times(self, now_ms: int) -> Times:
+        """Return `from` and `to` as times.
+
+        Args:
+            now_ms: The time from which ages count, in milliseconds since the epoch.
+
+        Raises:
+            InvalidInput: A text is not a time.
+        """
+        return Times(_moment_ms("from", self.since, now_ms), _moment_ms("to", self.until, now_ms))
 
     def items(self, *without: str) -> list[tuple[str, str]]:
         """Return names and values of the address, except for some fields."""
@@ -62,3 +84,14 @@ class SessionParams:
     def all_turns(self, **changes: Any) -> str:
         """Return the query of a link to the page without filters of messages."""
         return self.to(**dict.fromkeys(_FILTERS, ""), **changes)
+
+
+def _moment_ms(name: str, text: str, now_ms: int) -> int | None:
+    try:
+        at_ms = moment_ms(text, now_ms // _STEP_MS * _STEP_MS)
+    except ValueError:
+        at_ms = -1
+    if at_ms is not None and not 0 <= at_ms <= _MAX_MS:
+        rule = "must be an age such as 5m, or a time in ISO 8601, from 1970 to 9999"
+        raise InvalidInput(name, text, rule)
+    return at_ms

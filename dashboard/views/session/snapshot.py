@@ -32,7 +32,7 @@ from .usage import SessionTotals
 Json = dict[str, JsonValue]
 
 #: Status of an open turn -> word for people.
-_TURN_WORDS = {"planned": "queued", "speaking": "speaking", "parked": "waiting for an answer", "held": "held"}
+_TURN_WORDS = {"planned": "queued", "speaking": "speaking", "parked": "waits for an answer", "held": "held"}
 _LOST = "worker lost"
 #: Of several open turns of a participant, the state of the first of these is shown.
 _ORDER = ("speaking", "parked", "held", "planned")
@@ -170,7 +170,7 @@ def _participants(parts: SessionParts, lost_turns: Sequence[int]) -> list[JsonVa
                 "kind": participant.kind.value,
                 "agent": binding.agent if binding else None,
                 "is_orchestrator": name == facts.spec.orchestrator,
-                "state": _state_of(name, parts.state, lost_turns),
+                "state": _state_of(name, parts, lost_turns),
                 **_totals(parts, name),
             }
         )
@@ -198,12 +198,15 @@ def _totals(parts: SessionParts, name: str) -> Json:
     return {"turns": totals.turns, "failed": totals.failed, "usage": totals.usage.to_json_data()}
 
 
-def _state_of(name: str, state: SessionState, lost_turns: Sequence[int]) -> str:
+def _state_of(name: str, parts: SessionParts, lost_turns: Sequence[int]) -> str:
     """Return what a participant does now, in words."""
+    state = parts.state
     if state.is_final:
         return "ended"
     if any(record.participant == name and record.number in lost_turns for record in state.open_turns()):
         return _LOST
+    if any(name in question.asked for question in parts.questions):
+        return "must answer"
     words_by_status = {
         record.status: _turn_words(record, state.now_ms)
         for record in state.open_turns()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -182,6 +183,15 @@ def build_timeline(changes: Iterable[Change]) -> Patch:
     for change in changes:
         builder.take(change)
     return builder.to_json()
+
+
+def join_timelines(older: Mapping[str, Any], newer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the spans and waits of two parts of a timeline; of the same ones, `newer` has more."""
+    spans: dict[str, Patch] = {}
+    for span in (*older["spans"], *newer["spans"]):
+        spans.setdefault(span["key"], {}).update(span)
+    waits = {(wait["turn"], wait["from_ms"]): wait for wait in (*older["waits"], *newer["waits"])}
+    return {"spans": sorted(spans.values(), key=_begin_of), "waits": [waits[key] for key in sorted(waits)]}
 
 
 def _pairs(instants: set[tuple[int, bool]]) -> list[Patch]:

@@ -21,7 +21,7 @@ from ....models.text.redact import without_password
 from ..visible import make_fields_visible, make_visible
 from .markdown import render_markdown
 from .pages import MAX_ENTRIES, EventEntry, EventPage, MessagePage, read_events, read_messages
-from .params import SessionParams
+from .params import SessionParams, Times
 from .timeline import build_timeline, read_change
 from .turn_entries import TurnEntry, TurnFacts, build_entries
 
@@ -50,14 +50,17 @@ class Transcript:
     has_later: bool = False
     #: Number of messages that were read.
     searched: int = 0
+    #: What was done around them, as `build_timeline` returns it; None: it was not read.
+    timeline: Mapping[str, Any] | None = None
 
 
-def read_part(job: CollabJob, params: SessionParams) -> Transcript:
+def read_part(job: CollabJob, params: SessionParams, times: Times) -> Transcript:
     """Return a part of a transcript: the turns around one, or the newest messages, of those that fit. It blocks.
 
     Args:
         job: The session.
         params: The part: `turn` or `before`, and the filters. Without that turn, the nearest earlier ones are shown.
+        times: Its times.
 
     Raises:
         InvalidInput: `before` is not valid.
@@ -65,7 +68,7 @@ def read_part(job: CollabJob, params: SessionParams) -> Transcript:
     later: list[tuple[str, Message]] = []
     earlier: list[tuple[str, Message]] = []
     searched, is_reached, limit = 0, not params.turn, BEFORE if params.turn else MAX_HITS
-    for entry in _newest_first(job, params):
+    for entry in _newest_first(job, params, times):
         searched += 1
         if not _fits(entry[1], params):
             continue
@@ -80,12 +83,17 @@ def read_part(job: CollabJob, params: SessionParams) -> Transcript:
             break
     # The newest first: those next to the turn are at the end.
     shown = [*reversed(earlier[:limit]), *reversed(later[-AFTER:])]
+    end_ms = entry_key(shown[-1][0])[0] + _AFTER_MS if shown else times.until_ms
+    timeline = _timeline(job, end_ms) if end_ms else None
+    facts = TurnFacts(timeline["spans"], timeline["waits"]) if timeline else TurnFacts(())
+    entries = build_entries(shown, facts) if shown else []
     is_text = bool(params.find or params.who)
     return Transcript(
-        tuple(_entries(job, shown, with_silent=not is_text)),
+        tuple(entry for entry in entries if entry.texts or not is_text),
         shown[0][0] if len(earlier) > limit else "",
         len(later) > AFTER or bool(params.before),
         searched,
+        timeline,
     )
 
 
@@ -94,28 +102,23 @@ def _fits(message: Message, params: SessionParams) -> bool:
     return is_wanted and params.find.casefold() in message.content.casefold()
 
 
-def _entries(job: CollabJob, messages: list[tuple[str, Message]], *, with_silent: bool) -> list[TurnEntry]:
-    """Return the entries of messages, with the attempts around the last of them."""
-    if not messages:
-        return []
-    end = f"{entry_key(messages[-1][0])[0] + _AFTER_MS}-0"
+def _timeline(job: CollabJob, end_ms: int) -> dict[str, Any]:
+    """Return the timeline of the newest events before a time."""
+    end = f"{end_ms}-0"
     events = read_events(job, before=f"{end}_{end}", count=MAX_ENTRIES)
-    timeline = cast(
-        "Any", build_timeline(read_change(entry.entry_id, entry.event) for entry in events.entries)
-    )
-    entries = build_entries(messages, TurnFacts(timeline["spans"], timeline["waits"]))
-    return entries if with_silent else [entry for entry in entries if entry.texts]
+    timeline = build_timeline(read_change(entry.entry_id, entry.event) for entry in events.entries)
+    return cast("dict[str, Any]", timeline)
 
 
-def _newest_first(job: CollabJob, params: SessionParams) -> Iterator[tuple[str, Message]]:
+def _newest_first(job: CollabJob, params: SessionParams, times: Times) -> Iterator[tuple[str, Message]]:
     """Yield the messages of the time and before the cursor, page by page, at most `MAX_SEARCHED`."""
     before: str | None = params.before or None
-    if params.until_ms is not None and before is None:
-        before = f"{params.until_ms + 1}-0"
+    if times.until_ms is not None and before is None:
+        before = f"{times.until_ms + 1}-0"
     for _ in range(MAX_SEARCHED // MAX_ENTRIES):
         page = read_messages(job, before=before, count=MAX_ENTRIES)
         for entry in page.messages:
-            if params.since_ms is not None and entry_key(entry[0])[0] < params.since_ms:
+            if times.since_ms is not None and entry_key(entry[0])[0] < times.since_ms:
                 return
             yield entry
         if (before := page.before) is None:

@@ -91,7 +91,7 @@ def test_page_answers_without_the_reply_token(dashboard):
     session = until(lambda: (it := dashboard.get(job))["questions"] and it)
     (question,) = session["questions"]
     assert (question["turn"], question["asked"]) == (pending.turn_number, ["bob"])
-    assert [it["state"] for it in session["participants"]] == ["idle", "waiting for an answer"]
+    assert [it["state"] for it in session["participants"]] == ["idle", "must answer"]
     assert "reply" in session["actions"]
     for part in ("", "/messages", "/events?count=500", "/timeline", "/changes?after=0-0"):
         assert pending.reply_token not in dashboard.raw(job, part).text

@@ -233,11 +233,31 @@ def test_page_shows_the_turns_around_one_and_those_with_a_text(dashboard):
     )
     assert turns("find=IN+TURN+7") == ["turn-7"]
     assert turns("find=nobody+wrote+this") == []
-    assert dashboard.raw_path(f"/collabs/{job.id}?turn=x").status == 400
+    assert turns("from=5m") == newest, "an age counts from the end"
+    no_messages = dashboard.raw_path(f"/collabs/{job.id}?from=2999-01-01").text
+    assert "No messages." in no_messages
+    assert "First turn" not in no_messages
+    for query in ("turn=x", "before=0-0", "to=x", "to=9999-12-31T23:59:59-23:00", "from=0001-01-01"):
+        assert dashboard.raw_path(f"/collabs/{job.id}?{query}").status == 400, query
+
+
+def test_searched_page_shows_what_is_written_later(dashboard):
+    job = dashboard.submit("pair", {"ann": "say", "bob": "human"}, stop=MaxRounds(1))
+    until(job.pending, what="bob is asked")
+
+    def is_shown(query: str) -> bool:
+        return "A late word." in dashboard.raw_path(f"/collabs/{job.id}?{query}").text
+
+    assert not any(map(is_shown, ("find=late", "turn=1")))
+    job.post("A late word.")
+    for query in ("find=late", "turn=1"):
+        until(lambda query=query: is_shown(query), what=f"{query} shows the message")
+    assert not is_shown("to=2020-01-01")
+    job.cancel()
 
 
 @pytest.mark.parametrize(
-    "query", ["before=x", "before=1-1-1", "count=0", "count=501", "count=x", "before=-1"]
+    "query", ["before=x", "before=1-1-1", "before=0-0", "count=0", "count=501", "count=x", "before=-1"]
 )
 def test_bad_page_is_refused(dashboard, query):
     job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))

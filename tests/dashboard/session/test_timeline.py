@@ -13,6 +13,7 @@ from symposia.dashboard.views.session.timeline import (
     Change,
     TimelineBuilder,
     build_timeline,
+    join_timelines,
     read_change,
 )
 from symposia.dashboard.views.session.turn_entries import TurnFacts, build_entries, live_entries
@@ -86,6 +87,14 @@ def test_pages_in_any_order_give_the_same_timeline(changes, data):
     cut = data.draw(st.integers(0, len(changes)))
     pages = [*changes[cut:], *changes[:cut], *changes[cut:]]
     assert build_timeline(pages) == build_timeline(changes)
+
+
+@given(histories(), st.data())
+def test_two_parts_are_joined_to_the_whole(changes, data):
+    cut = data.draw(st.integers(0, len(changes)))
+    whole, older, newer = (build_timeline(part) for part in (changes, changes[:cut], changes[cut:]))
+    assert join_timelines(older, newer)["spans"] == whole["spans"]
+    assert join_timelines(older, whole)["waits"] == whole["waits"]
 
 
 @given(histories())
