@@ -12,7 +12,7 @@ from ...jobs.session_groups import count_by_group
 from ...models.errors import RedisUnavailable
 from ...models.sessions.grouping import SessionGroup
 from ...models.sessions.query import SessionQuery
-from ...models.sessions.query_words import older_unfinished, time_in_words
+from ...models.sessions.query_words import cost_in_words, older_unfinished, time_in_words
 from ...models.text.words import count_of
 from ...state.redis.connect import check_reachable, connect
 from ..common.screen import console, plain_table, printable
@@ -31,14 +31,16 @@ def print_coverage(client: Client, query: SessionQuery, noun: str, *, shown: int
         limit: Maximum number that is shown.
     """
     where, has_redis = "live and archived", _answers(client)
-    if client.archived() is None:
+    has_archive = client.archived() is not None
+    if not has_archive:
         where = "live and recently ended, without an archive"
     elif not has_redis:
         where = "archived only, because Redis does not answer"
     number = count_of(shown, noun, spec=",") if shown else f"No {noun}s"
     more = f"; more with --limit {2 * limit}" if shown == limit else ""
+    cost = cost_in_words(query, has_archive=has_archive)
     screen = console(stderr=True)
-    screen.print(f"{number} ({time_in_words(query)}, {where}){more}.", style="dim")
+    screen.print(f"{number} ({time_in_words(query)}, {where}{cost}){more}.", style="dim")
     if query.since and has_redis:
         older = older_unfinished(query)
         if count := sum(1 for _ in live_rows(client, older)):

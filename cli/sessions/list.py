@@ -48,7 +48,7 @@ def list_sessions(
             "--group",
             metavar="BY",
             help="Count sessions, failures and cost by agent, error, tenant or tag. Most failures first; with "
-            "--sort cost, most expensive first.",
+            "--sort cost, most expensive first. The cost of an agent is that of its own turns.",
         ),
     ] = "",
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of results.")] = 20,
