@@ -43,10 +43,10 @@ class Covers:
 
     @property
     def older_text(self) -> str:
-        """Return the second number in words, such as `4 older sessions are still active`; empty for none."""
+        """Return the second number in words, such as `4 older sessions have not ended`; empty for none."""
         count = self.older_unfinished
         return (
-            f"{count_of(count, 'older session', spec=',')} {'is' if count == 1 else 'are'} still active"
+            f"{count_of(count, 'older session', spec=',')} {'has' if count == 1 else 'have'} not ended"
             if count
             else ""
         )
