@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from symposia.dashboard.views.attention import attention_name, with_condition
+from symposia.dashboard.views.attention import with_condition
 from symposia.dashboard.views.collab_row import CollabFacts, build_row
 from symposia.dashboard.views.sentences import session_notice
 from symposia.dashboard.views.unreadable import UnreadableSession, unreadable_row
@@ -264,11 +264,3 @@ def test_unreadable_session_says_so():
         str(session_notice(row, condition_of(state(status="draft"), ROSTER, GONE, limits=LIMITS), NOW))
         == sentence
     )
-
-
-def test_names_of_earlier_releases_are_understood():
-    assert [attention_name(name) for name in ("no_worker", "parked", "stuck")] == [
-        "worker",
-        "person",
-        "stuck",
-    ]
