@@ -88,6 +88,16 @@ CASES: dict[str, tuple[SessionState, Workers, str | None, str | None, str]] = {
             "worker with the agent starts: symposia worker."
         ),
     ),
+    "an agent of a queue": (
+        state({**QUEUED, "lacks": "ada (queue gpu)"}),
+        Workers(RUNNING.alive, queue_moved_ms=NOW),
+        "worker",
+        "no worker of queue gpu knows agent ada",
+        (
+            "No worker of queue gpu knows agent ada since 00:16:34 UTC. 1 turn waits for it. Nothing is lost: it goes on "
+            "when a worker with the agent starts: symposia worker --queue gpu."
+        ),
+    ),
     "no worker": (
         state(QUEUED),
         GONE,
