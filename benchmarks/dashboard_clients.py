@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 HOST = "127.0.0.1"
-#: Seconds between two requests of a page that polls, as in live.js.
+#: Seconds between two requests of a page that polls.
 POLL_S = 1.0
 #: Seconds after which an answer, or a change that a page has not seen, is lost.
 LATEST_S = 20

@@ -17,7 +17,7 @@ from ..models.errors import ArchiveUnavailable, ReviewNotFound, StateError
 from ..models.text.ids import ms_from_moment
 from ..reviews.state.records import BatchView
 from ..reviews.values.findings import Finding
-from ..reviews.values.runs import ReviewRun, TrendPoint
+from ..reviews.values.runs import ReviewRun, RunState, TrendPoint
 from .views.review_rows import sort_findings
 
 #: Number of runs in memory.
@@ -26,6 +26,8 @@ _KEPT = 4
 _FRESH_S = 5.0
 #: Number of runs of a trend, and of the newest runs among which they are found.
 MAX_TREND, _TREND_RUNS = 12, 50
+#: States of runs whose findings can be compared.
+_REVIEWED = (RunState.COMPLETED, RunState.PARTIAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,9 @@ class LoadedRun:
 
     @property
     def before(self) -> TrendPoint | None:
-        """The archived run before this one; None: there is none."""
-        return next((point for point in reversed(self.trend) if point.run_id != self.run.id), None)
+        """The archived run before this one that reviewed its items; None: there is none."""
+        others = (point for point in reversed(self.trend) if point.run_id != self.run.id)
+        return next((point for point in others if point.state in _REVIEWED), None)
 
 
 class ReviewRuns:

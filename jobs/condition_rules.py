@@ -8,6 +8,7 @@ from typing import Any
 
 from ..models.metrics import StuckReason
 from ..models.protocol.collab import CollabStatus
+from ..models.sessions.agent_queues import COMMON, parse_need
 from ..models.turns.waiting import ParkedQuestion, TimeoutAction
 from ..state.redis.readers import converting_to_corrupt
 from ..state.sessions.live_sessions import stuck_reason
@@ -90,6 +91,7 @@ def _is_lost(turn: TurnRecord, workers: Workers, leases: Mapping[int, int], now_
 def _without_worker(turns: Sequence[TurnRecord], roster: Roster, workers: Workers) -> Condition | None:
     if lacking := [turn for turn in turns if turn.lacks is not None]:
         needs = tuple(dict.fromkeys(turn.lacks for turn in lacking if turn.lacks is not None))
+        queues = [parse_need(need)[1] for need in needs]
         return Condition(
             "worker",
             lacking[0].number,
@@ -98,6 +100,7 @@ def _without_worker(turns: Sequence[TurnRecord], roster: Roster, workers: Worker
             then="it goes on when a worker with the agent starts",
             since_ms=lacking[0].queued_ms,
             count=len(lacking),
+            queues=",".join(sorted({queue or COMMON for queue in queues})) if any(queues) else "",
         )
     waiting = [turn for turn in turns if turn.parking is None]
     if workers.alive or (turns and not waiting):

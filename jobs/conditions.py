@@ -154,6 +154,8 @@ class Condition:
     count: int = 0
     #: Turns whose workers were lost.
     lost_turns: tuple[int, ...] = ()
+    #: Queues of the agents that no worker has, as the option `--queue` takes them; empty: only the common one.
+    queues: str = ""
 
     @property
     def attention(self) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..models.sessions.grouping import SessionGroup, add_up, groups_of
+from ..models.sessions.grouping import AgentCosts, SessionGroup, add_up, groups_of
 from ..models.sessions.query import SessionQuery
 
 if TYPE_CHECKING:
@@ -30,13 +30,17 @@ def count_by_group(
     Raises:
         ArchiveUnavailable: The archive does not answer.
     """
-    groups = [
-        SessionGroup(name, 1, int(failed), row["cost_micros"])
+    archived: list[SessionGroup] = []
+    costs: AgentCosts = {}
+    if reader is not None:
+        ids = {row["id"] for row in live}
+        search = reader.search_sessions(query, now_ms=now_ms, without=ids)
+        # Archived sessions need no attention.
+        archived, costs = [] if query.attention else search.groups(), search.agent_costs(ids)
+    groups = archived + [
+        group
         for row in live
         if query.matches(row, now_ms=now_ms)
-        for name, failed in groups_of(row, query.group)
+        for group in groups_of(row, query.group, costs)
     ]
-    if reader is not None and not query.attention:
-        search = reader.search_sessions(query, now_ms=now_ms, without={row["id"] for row in live})
-        groups += search.groups()
     return add_up(groups, by_cost=query.sort_key == "cost", of_errors=query.group == "error")

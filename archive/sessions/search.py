@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import CTE, ColumnElement, Executable, Select, and_, case, func, or_, select, text
+from sqlalchemy import CTE, ColumnElement, Executable, FromClause, Select, and_, case, func, or_, select, text
 
-from ...models.sessions.grouping import SessionGroup
+from ...models.sessions.grouping import AgentCosts, SessionGroup
 from ...models.sessions.query import SessionQuery
 from ...models.text.json_text import parse_json
 from ..engine import Database
@@ -129,10 +129,24 @@ class SessionSearch:
             .subquery()
         )
         query = select(each.c.name, func.count(), func.sum(each.c.failed), func.sum(each.c.cost_micros))
-        return [
-            SessionGroup(row[0], row[1], int(row[2]), int(row[3]))
-            for row in self._fetch(query.group_by(each.c.name))
-        ]
+        rows = self._fetch(query.group_by(each.c.name))
+        if self._query.group != "agent":
+            return [SessionGroup(row[0], row[1], int(row[2]), int(row[3])) for row in rows]
+        spent = select(AGENT.c.agent, func.sum(TURN.c.cost_micros)).group_by(AGENT.c.agent)
+        costs = dict(tuple(row) for row in self._fetch(_with_turns(spent, matching)))
+        return [SessionGroup(row[0], row[1], int(row[2]), int(costs.get(row[0], 0))) for row in rows]
+
+    def agent_costs(self, session_ids: Collection[str]) -> AgentCosts:
+        """Return the cost of each agent's turns in these sessions; empty if the query does not group by agent."""
+        if self._query.group != "agent" or not session_ids:
+            return {}
+        columns = (COLLAB.c.collab_id, COLLAB.c.opened_ms, AGENT.c.agent)
+        query = select(*columns, func.sum(TURN.c.cost_micros)).group_by(*columns)
+        is_wanted = COLLAB.c.collab_id.in_(_values(session_ids, is_sqlite=self._database.is_sqlite))
+        costs: dict[tuple[str, int], dict[str, int]] = {}
+        for session_id, opened_ms, agent, cost in self._fetch(_with_turns(query.where(is_wanted), COLLAB)):
+            costs.setdefault((session_id, opened_ms), {})[agent] = int(cost)
+        return costs
 
     def _grouping(self, matching: CTE) -> tuple[ColumnElement[Any], Any, ColumnElement[bool]]:
         """Return the column to group by, the tables, and the condition that a session counts as failed."""
@@ -157,6 +171,13 @@ class SessionSearch:
     def _fetch(self, query: Executable) -> Sequence[Any]:
         with self._database.reading() as connection:
             return connection.execute(query).all()
+
+
+def _with_turns(query: Select[Any], sessions: FromClause) -> Select[Any]:
+    """Return a query of sessions with their turns, each with the agent of its participant."""
+    is_speaker = and_(AGENT.c.session == TURN.c.session, AGENT.c.participant == TURN.c.participant)
+    source = sessions.join(TURN, TURN.c.session == sessions.c.id).join(AGENT, is_speaker)
+    return query.select_from(source)
 
 
 def _values(texts: Iterable[str], *, is_sqlite: bool) -> Select[Any]:

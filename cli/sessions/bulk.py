@@ -18,7 +18,7 @@ from ..common.exit_codes import ExitCode
 from ..common.options import open_client
 from ..common.screen import console, print_json, printable
 from .filters import BulkOptions, find_thread
-from .rows import SessionListRow, list_rows, live_rows, session_table
+from .rows import SessionListRow, all_live, list_rows, live_rows, session_table
 
 #: Rows shown before a confirmation.
 _MAX_SHOWN = 20
@@ -52,7 +52,7 @@ def _matching(client: Client, action: str, query: SessionQuery) -> list[SessionL
         rule = f"must be of sessions that `symposia {action}` is for"
         raise InvalidInput("--status", ",".join(query.status), rule)
     # Failed sessions may be in the archive only; all others are live.
-    rows = list_rows(client, chosen) if action == "retry" else live_rows(client, chosen)
+    rows = list_rows(client, chosen) if action == "retry" else live_rows(all_live(client), chosen)
     return [row for row in rows if isinstance(row, SessionListRow)]
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ...client import Client
     from ...models.sessions.query import SessionQuery
 
+#: Maximum number of results of a list.
+MAX_LIMIT = 10_000
 #: Option -> its type. The names are those of the parameters of a `SessionQuery`, but for `older`.
 _FILTERS: Mapping[str, Any] = {
     "status": Annotated[

@@ -8,7 +8,7 @@ import typer
 
 from ..common.options import AsJson, Participant, open_client
 from ..common.screen import console, print_json, printable
-from .filters import find_thread, with_filters
+from .filters import MAX_LIMIT, find_thread, with_filters
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -48,27 +48,29 @@ def list_sessions(
             "--group",
             metavar="BY",
             help="Count sessions, failures and cost by agent, error, tenant or tag. Most failures first; with "
-            "--sort cost, most expensive first.",
+            "--sort cost, most expensive first. The cost of an agent is that of its own turns.",
         ),
     ] = "",
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of results.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Maximum number of results.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List live and archived sessions, newest first. Below, a line for each that does not move says why.
 
     Example: [bold]symposia list --status failed --since 24h --sort cost[/bold]
     """
-    from itertools import islice
+    from itertools import islice, tee
 
     from .coverage import print_coverage
-    from .rows import NEWEST_FIRST, attention_lines, list_rows, session_table
+    from .rows import NEWEST_FIRST, all_live, attention_lines, list_rows, session_table
 
     client, screen = open_client(), console()
     ordered = find_thread(client, query).changed(sort=_order(sort), group=_group(group, participant))
     if ordered.group:
         _print_groups(client, ordered, limit=limit, as_json=as_json)
         return
-    rows = list(islice(list_rows(client, ordered, participant=participant), limit))
+    live, again = tee(all_live(client))  # read once, and only as far as needed
+    found = list(islice(list_rows(client, ordered, participant=participant, live=live), limit + 1))
+    rows = found[:limit]
     if as_json:
         print_json([row.to_json() for row in rows])
         return
@@ -76,7 +78,8 @@ def list_sessions(
         screen.print(session_table(rows, in_tree=ordered.sort == NEWEST_FIRST))
     for line in attention_lines(screen, rows):
         screen.print(line)
-    print_coverage(client, ordered, "session", shown=len(rows), limit=limit)
+    count = len(found)
+    print_coverage(client, ordered, "session", found=count, limit=limit, live=again, participant=participant)
 
 
 def _group(name: str, participant: str | None) -> str:
@@ -95,14 +98,17 @@ def _print_groups(client: Client, query: SessionQuery, *, limit: int, as_json: b
     from dataclasses import asdict
 
     from .coverage import group_table, list_groups, print_coverage
+    from .rows import all_live
 
-    groups = list_groups(client, query)[:limit]
+    live = list(all_live(client))
+    found = list_groups(client, query, live)
+    groups = found[:limit]
     if as_json:
         print_json([asdict(group) for group in groups])
         return
     if groups:
         console().print(group_table(groups, query.group))
-    print_coverage(client, query, "group", shown=len(groups), limit=limit)
+    print_coverage(client, query, "group", found=len(found), limit=limit, live=live)
 
 
 def _order(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import merge
@@ -223,7 +223,13 @@ def _cut(text: str, *, style: str = "") -> Text:
     return Text(indent + " ".join(text.split()), style=style, no_wrap=True, overflow="ellipsis")
 
 
-def list_rows(client: Client, query: SessionQuery, *, participant: str | None = None) -> Iterator[AnyRow]:
+def list_rows(
+    client: Client,
+    query: SessionQuery,
+    *,
+    participant: str | None = None,
+    live: Iterable[AnyRow] | None = None,
+) -> Iterator[AnyRow]:
     """Yield live and archived sessions in the order of the query; without Redis, only archived ones that have ended.
 
     Newest first, which is the order `-opened`, they are read as needed; in another order all of them are read.
@@ -232,6 +238,7 @@ def list_rows(client: Client, query: SessionQuery, *, participant: str | None = 
         client: The client.
         query: Filters and order.
         participant: Only sessions with this participant id.
+        live: All live sessions, as of `all_live`; None: they are read.
     """
     wanted = SessionFilter(participant=participant, query=query)
     try:
@@ -248,8 +255,8 @@ def list_rows(client: Client, query: SessionQuery, *, participant: str | None = 
         archived = _archived(
             client, wanted, is_live=lambda session: is_live(redis, session.session_id, session.opened_ms)
         )
-        live = live_rows(client, query, participant=participant)
-        rows = merge(live, archived, key=lambda row: row.opened_ms, reverse=True)
+        matching = live_rows(all_live(client) if live is None else live, query, participant=participant)
+        rows = merge(matching, archived, key=lambda row: row.opened_ms, reverse=True)
     return rows if query.sort == NEWEST_FIRST else iter(_sorted(rows, query))
 
 
@@ -262,12 +269,14 @@ def _sorted(rows: Iterator[AnyRow], query: SessionQuery) -> list[AnyRow]:
     return [*(row for row in ordered if isinstance(row, UnreadableRow)), *readable]
 
 
-def live_rows(client: Client, query: SessionQuery, *, participant: str | None = None) -> Iterator[AnyRow]:
-    """Yield the live sessions that match, newest first; unreadable ones if there is no filter."""
+def live_rows(
+    rows: Iterable[AnyRow], query: SessionQuery, *, participant: str | None = None
+) -> Iterator[AnyRow]:
+    """Yield those of all live sessions that match, newest first; unreadable ones if there is no filter."""
     now_ms = round(time.time() * 1000)
     others = query.changed(sort=ANY_QUERY.sort, attention=())
     has_unreadable = participant is None and others == ANY_QUERY and query.attention in ((), ("unreadable",))
-    for row in all_live(client):
+    for row in rows:
         if isinstance(row, SessionListRow):
             has_participant = participant in (None, *(who.participant_id for who in row.collab.participants))
             if has_participant and query.matches(row.searched(), now_ms=now_ms):

@@ -13,7 +13,7 @@ from ..live.fragments import Fragments, SentFragments
 from ..live.inbox import MAX_SESSIONS, OpenQuestions, read_closed
 from ..views.collab_cells import time_html
 from ..views.inbox_parts import TIMES, InboxParams, asked_names, inbox_tabs, read_inbox_params
-from ..views.questions import MAX_QUESTIONS, OpenQuestion, build_question_page
+from ..views.questions import MAX_QUESTIONS, OpenQuestion, Person, build_question_page, is_among
 from ..views.session.bounded_cache import BoundedCache
 from ..views.session.markdown import render_markdown
 from .base import ActionHandler, DashboardHandler, DataHandler, PageHandler, one_of_process
@@ -134,12 +134,19 @@ class InboxPage(PageHandler):
         closed = await read_closed(services.redis, services.sessions.rows(), since_ms=since_ms)
         shown = []
         for row, question in closed:
-            names = {agent["participant"]: agent["name"] for agent in row["agents"]}
+            people = {
+                agent["participant"]: Person(agent["participant"], agent["name"], agent["role"])
+                for agent in row["agents"]
+            }
+            asked = [people.get(name, Person(name, name)) for name in question.asked]
+            by = people.get(question.by, Person(question.by, question.by))
             is_wanted = bool(question.by) == (params.state == "answered")
-            if is_wanted and (not params.person or params.person in {*question.asked, question.by}):
-                asked = [names.get(name, name) for name in question.asked]
-                by, asker = names.get(question.by, question.by), names.get(question.participant, "")
-                shown.append({"row": row, "question": question, "asked": asked, "by": by, "asker": asker})
+            if is_wanted and (not params.person or is_among(params.person, [*asked, by])):
+                asker = people.get(question.participant, Person("", ""))
+                names = [person.name for person in asked]
+                shown.append(
+                    {"row": row, "question": question, "asked": names, "by": by.name, "asker": asker.name}
+                )
         return shown[:MAX_QUESTIONS]
 
 

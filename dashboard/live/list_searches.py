@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import OrderedDict
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +28,7 @@ from ..views.session_search import (
     show_groups,
     show_page,
 )
+from .list_pages import MAX_QUERIES
 from .session_list import SessionList
 
 #: Seconds after which the archive is read again: while it answers, and while it does not.
@@ -66,7 +68,7 @@ class ListSearches:
 
     def __init__(self, services: ListServices) -> None:
         self._services = services
-        self._searches: dict[SessionQuery, _Search] = {}
+        self._searches: OrderedDict[SessionQuery, _Search] = OrderedDict()
         self._reading: dict[SessionQuery, asyncio.Task[_Search]] = {}
         #: One reading at a time for pages that have an older part.
         self._turn = asyncio.Lock()
@@ -110,13 +112,17 @@ class ListSearches:
             search = await asyncio.shield(self._read(query))
             self._update(search)
         search.used_at = time.monotonic()
+        if query in self._searches:
+            self._searches.move_to_end(query)
         return search
 
     def _interval_s(self, search: _Search) -> float:
         """Return the seconds between two reads of the archive."""
         if search.is_partial:
             return RETRY_S
-        return min(max(READ_EVERY_S, search.took_s * len(self._searches) / _SHARE), MAX_AGE_S)
+        recent = time.monotonic() - 2 * READ_EVERY_S  # an open page uses its search that often
+        queries = sum(other.used_at > recent for other in self._searches.values())
+        return min(max(READ_EVERY_S, search.took_s * queries / _SHARE), MAX_AGE_S)
 
     def _update(self, search: _Search) -> None:
         sessions = self._services.sessions
@@ -155,4 +161,7 @@ class ListSearches:
             now = time.monotonic()
             search = _Search(matching, part, is_partial, revision, now, now - began, now)
             self._searches[query] = search
+            self._searches.move_to_end(query)
+            if len(self._searches) > MAX_QUERIES:
+                self._searches.popitem(last=False)
             return search

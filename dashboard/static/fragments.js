@@ -23,7 +23,7 @@ const address = (end) => {
 };
 
 /** Show fragments: `html` by id, and `lists`: the ids of a list in their order. */
-export function show({ html = {}, lists = {} }) {
+function show({ html = {}, lists = {} }) {
   const fresh = new Map();
   for (const [id, text] of Object.entries(html)) {
     const holder = document.createElement("template");
@@ -152,7 +152,7 @@ const CLOCKS = {
 };
 
 /** Return a span of time in its largest unit, such as "5 min". */
-export function span(ms) {
+function span(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;

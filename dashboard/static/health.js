@@ -38,7 +38,7 @@ export function isStale() {
 }
 
 /** Replace an element by HTML of the server; what is equal stays. */
-export function replace(old, html) {
+function replace(old, html) {
   const parsed = document.createElement("template");
   parsed.innerHTML = html;
   const fresh = parsed.content.firstElementChild;

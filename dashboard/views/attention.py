@@ -1,22 +1,12 @@
-"""Attention of sessions in the pages: names in URLs, and fields of rows. Pure.
+"""Attention of sessions in the pages: fields of rows. Pure.
 
 `jobs/conditions.py` judges the sessions.
 """
 
 from __future__ import annotations
 
-from ...jobs.conditions import ATTENTIONS, Condition
+from ...jobs.conditions import Condition
 from .collab_row import CollabRow, Speaker
-
-__all__ = ["ATTENTIONS", "attention_name", "with_condition"]
-
-#: Names of earlier releases in URLs.
-_OLD_NAMES = {"no_worker": "worker", "parked": "person"}
-
-
-def attention_name(text: str) -> str:
-    """Return the name of an attention in a URL; those of earlier releases are replaced."""
-    return _OLD_NAMES.get(text, text)
 
 
 def with_condition(row: CollabRow, condition: Condition) -> CollabRow:

@@ -32,6 +32,8 @@ class RowAgent(TypedDict):
 
     participant: str
     name: str
+    #: Id of its role; empty: it has none.
+    role: str
     #: None: it has none.
     agent: str | None
 
@@ -148,9 +150,10 @@ class CollabFacts:
         options = read_object(spec, session_id=session_id, part="spec")
         with converting_to_corrupt(session_id, "spec"):
             stop = STOP_CONDITION.validate_python(options["stop"]) if "stop" in options else None
-        names = {}
+        names, roles = {}, {}
         for participant in _objects(data.get("participants")):
             name = str(participant.get("participant_id"))
+            roles[name] = str(participant.get("role_id") or "")
             names[name] = str(participant.get("display_name") or name)
         bindings = _object(options.get("agents"))
         tags = _object(data.get("meta")).get("tags")
@@ -164,7 +167,12 @@ class CollabFacts:
             user=_text(_object(options.get("memory")).get("user_id")),
             tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
             agents=tuple(
-                RowAgent(participant=who, name=name, agent=_text(_object(bindings.get(who)).get("agent")))
+                RowAgent(
+                    participant=who,
+                    name=name,
+                    role=roles[who],
+                    agent=_text(_object(bindings.get(who)).get("agent")),
+                )
                 for who, name in names.items()
             ),
             stop=stop,

@@ -48,6 +48,7 @@ VIEWS = {
     "Failed since yesterday": {"status": "failed", "since": "24h", "group": "error"},
     "Most expensive this week": {"since": "7d", "sort": "-cost"},
     "Failures by agent": {"since": "7d", "group": "agent"},
+    "Cost by agent": {"since": "7d", "sort": "-cost", "group": "agent"},
     "Who is waited for": {"attention": "person"},
     "Stuck, and why": {"attention": "stuck,worker,lost,retry"},
 }

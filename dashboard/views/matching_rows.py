@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...models.sessions.grouping import SessionGroup, groups_of
+from ...models.sessions.grouping import AgentCosts, SessionGroup, groups_of
 from ...models.sessions.query import SessionQuery, attention_name, sort_value
 from ...models.sessions.query_words import older_unfinished
 from .collab_row import CollabRow
@@ -77,10 +77,10 @@ class MatchingRows:
             ]
         return [(key, self._fitting[name]) for name, key in self._keys.items()]
 
-    def groups(self) -> list[SessionGroup]:
+    def groups(self, agent_costs: AgentCosts) -> list[SessionGroup]:
         """Return a group of one session for each row that matches, and each of its names."""
         return [
-            SessionGroup(name, 1, int(failed), row["cost_micros"])
+            group
             for row in map(self._fitting.__getitem__, self._keys)
-            for name, failed in groups_of(row, self.query.group)
+            for group in groups_of(row, self.query.group, agent_costs)
         ]

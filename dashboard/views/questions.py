@@ -126,6 +126,11 @@ class Person:
     role: str = ""
 
 
+def is_among(name: str, people: Iterable[Person]) -> bool:
+    """Return whether one of these people has this id, name or (`role:NAME`) role."""
+    return any(name in (person.id, person.name, f"role:{person.role}") for person in people)
+
+
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
     """An open question on the page. Times are in milliseconds since the epoch."""
@@ -150,9 +155,7 @@ class OpenQuestion:
 
     def is_for(self, name: str) -> bool:
         """Return whether a person of this id, name or (`role:NAME`) role may answer; an empty name: anybody."""
-        return not name or any(
-            name in (person.id, person.name, f"role:{person.role}") for person in self.asked
-        )
+        return not name or is_among(name, self.asked)
 
 
 def open_questions(state: SessionState, roster: Roster, title: str) -> Iterator[OpenQuestion]:

@@ -109,7 +109,8 @@ def _lost(it: Condition, now_ms: int) -> Notice:
 
 
 def _without_worker(it: Condition, now_ms: int) -> Notice:
-    start: tuple[Part, ...] = (" Nothing is lost: ", it.then, ": ", Code("symposia worker"), ".")
+    command = f"symposia worker --queue {it.queues}" if it.queues else "symposia worker"
+    start: tuple[Part, ...] = (" Nothing is lost: ", it.then, ": ", Code(command), ".")
     if it.count and it.detail.startswith("no worker"):
         since: tuple[Part, ...] = (" since ", At(it.since_ms)) if it.since_ms else ()
         turns = f"{_capital(count_of(it.count, 'turn'))} {'waits' if it.count == 1 else 'wait'} for it."

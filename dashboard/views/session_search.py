@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from ...jobs.archived import state_of
 from ...jobs.last_error import LastError
 from ...models.errors import ArchiveError
-from ...models.sessions.grouping import SessionGroup, add_up
+from ...models.sessions.grouping import AgentCosts, SessionGroup, add_up
 from ...models.sessions.query import ATTENTIONS, SessionQuery
-from ...models.sessions.query_words import time_in_words
+from ...models.sessions.query_words import cost_in_words, time_in_words
 from ...models.sessions.shown_status import ShownStatus
 from ...models.text.words import count_of
 from .collab_row import CollabFacts, CollabRow, build_row
@@ -43,10 +43,10 @@ class Covers:
 
     @property
     def older_text(self) -> str:
-        """Return the second number in words, such as `4 older sessions are still active`; empty for none."""
+        """Return the second number in words, such as `4 older sessions have not ended`; empty for none."""
         count = self.older_unfinished
         return (
-            f"{count_of(count, 'older session', spec=',')} {'is' if count == 1 else 'are'} still active"
+            f"{count_of(count, 'older session', spec=',')} {'has' if count == 1 else 'have'} not ended"
             if count
             else ""
         )
@@ -179,6 +179,7 @@ class ArchivedPart:
         keys: Sessions in the order of the query.
         is_last: There are no sessions after `keys`.
         groups: Groups of the query.
+        agent_costs: Costs of the agents of sessions in memory, if the query groups by agent.
     """
 
     def __init__(
@@ -190,6 +191,7 @@ class ArchivedPart:
         keys: Sequence[SortedSession] = (),
         is_last: bool = True,
         groups: Sequence[SessionGroup] = (),
+        agent_costs: AgentCosts | None = None,
     ) -> None:
         self._search = search
         self.counts = counts or {}
@@ -197,6 +199,7 @@ class ArchivedPart:
         self._keys = keys
         self._is_last = is_last
         self.groups = groups
+        self.agent_costs = agent_costs or {}
         #: Row in the archive -> row of the page; None: it was deleted meanwhile.
         self._rows: dict[int, CollabRow | None] = {}
 
@@ -204,7 +207,7 @@ class ArchivedPart:
     def read(
         cls, reader: ArchiveReader | None, matching: MatchingRows, without: Collection[str]
     ) -> ArchivedPart:
-        """Return the part for a query and the rows in memory that fit it, with the sessions of its page.
+        """Return the part for a query and the rows in memory that fit it, with the sessions of its page or its groups.
 
         Args:
             reader: The archive; None: there is none.
@@ -219,6 +222,9 @@ class ArchivedPart:
         query = matching.query
         search = reader.search_sessions(query, now_ms=matching.now_ms, without=without)
         counts = search.counts()
+        if query.group:
+            groups = () if query.attention else search.groups()
+            return cls(search, counts, groups=groups, agent_costs=search.agent_costs(without))
         if query.attention:
             return cls(search, counts)
         window = _window(matching, counts)
@@ -227,8 +233,7 @@ class ArchivedPart:
         limit = query.per_page if query.page == 1 else window.before + 3 * query.per_page
         keys = search.keys(offset=start, limit=limit)
         is_last = query.page == 1 or len(keys) < limit
-        groups = search.groups() if query.group else ()
-        part = cls(search, counts, start=start, keys=keys, is_last=is_last, groups=groups)
+        part = cls(search, counts, start=start, keys=keys, is_last=is_last)
         part.load(part.missing(matching, matching.now_ms))
         return part
 
@@ -306,7 +311,7 @@ def show_page(
 def show_groups(matching: MatchingRows, part: ArchivedPart) -> list[SessionGroup]:
     """Return the groups of the sessions that match; arguments as of `show_page`."""
     query = matching.query
-    groups = [*matching.groups(), *part.groups]
+    groups = [*matching.groups(part.agent_costs), *part.groups]
     return add_up(groups, by_cost=query.sort_key == "cost", of_errors=query.group == "error")
 
 
@@ -334,6 +339,7 @@ def show_covers(matching: MatchingRows, part: ArchivedPart, *, is_partial: bool 
         where = "live only, because the archive does not answer"
     elif not part.is_archive:
         where = "live and recently ended, without an archive"
-    text, older = f"{time_in_words(matching.query)}, {where}", matching.older_query
+    query, older = matching.query, matching.older_query
+    text = f"{time_in_words(query)}, {where}{cost_in_words(query, has_archive=part.is_archive)}"
     params = older.to_params() if older is not None and matching.older else None
     return Covers(text, matching.older, params, is_partial=is_partial)

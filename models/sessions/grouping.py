@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from .shown_status import ShownStatus
 
@@ -25,8 +25,12 @@ class SessionGroup:
     sessions: int
     #: Number of them that failed; in a group by agent, in a turn of the agent.
     failed: int
-    #: Cost of the sessions, in millionths of a US dollar.
+    #: Cost of the sessions, in millionths of a US dollar; in a group by agent, of the agent's own turns.
     cost_micros: int
+
+
+#: Cost of each agent's turns in sessions, by their id and opening time, in millionths of a US dollar.
+AgentCosts: TypeAlias = Mapping[tuple[str, int], Mapping[str, int]]
 
 
 def error_name(detail: str) -> str:
@@ -43,8 +47,22 @@ def error_name(detail: str) -> str:
     return start if len(start) >= _MIN_NAME else line.strip()
 
 
-def groups_of(row: Mapping[str, Any], group: str) -> Iterator[tuple[str, bool]]:
-    """Yield the groups of a row, and whether the session counts as failed there."""
+def groups_of(row: Mapping[str, Any], group: str, agent_costs: AgentCosts) -> Iterator[SessionGroup]:
+    """Yield a group of one session for each name of a row.
+
+    Args:
+        row: The row, as `SessionQuery.fits` reads it.
+        group: `agent`, `error`, `tenant` or `tag`.
+        agent_costs: A session that is not in it costs its agents nothing.
+    """
+    costs = agent_costs.get((row["id"], row["opened_ms"]), {})
+    for name, failed in _names_of(row, group):
+        cost = costs.get(name, 0) if group == "agent" else row["cost_micros"]
+        yield SessionGroup(name, 1, int(failed), cost)
+
+
+def _names_of(row: Mapping[str, Any], group: str) -> Iterator[tuple[str, bool]]:
+    """Yield the names of a row, and whether the session counts as failed there."""
     failed = row["shown"] == ShownStatus.FAILED
     detail = row["detail"] or ""
     if group == "agent":

@@ -31,6 +31,15 @@ def time_in_words(query: SessionQuery) -> str:
     return f"opened {' and '.join(parts)}" if parts else "all sessions"
 
 
+def cost_in_words(query: SessionQuery, *, has_archive: bool) -> str:
+    """Return what the costs of groups by agent cover, as the end of a sentence; empty for other queries."""
+    if query.group != "agent":
+        return ""
+    return (
+        "; cost of the agents' own turns in the archive" if has_archive else "; cost of agents is not known"
+    )
+
+
 def older_unfinished(query: SessionQuery) -> SessionQuery:
     """Return the query of the sessions that were opened before `since`, have not ended and fit the other filters."""
     return replace(query, since="", until=query.since, status=_UNFINISHED, attention=(), group="", page=1)

@@ -140,7 +140,7 @@ WRITTEN = ("committed", "held", "done")
 #: Text for each effect of the last failure of a turn.
 FAILURE_EFFECTS = {
     OutcomeKind.SKIPPED: "the turn is skipped",
-    OutcomeKind.FAILED: "the session is cancelled",
+    OutcomeKind.FAILED: "the session fails",
 }
 
 _MEANINGS = {

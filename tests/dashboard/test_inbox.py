@@ -27,7 +27,7 @@ def ask_ben(client, title: str = "A letter"):
         mode="round_robin",
         participants=[
             Participant(participant_id="ann", kind="agent"),
-            Participant(participant_id="ben", kind="human"),
+            Participant(participant_id="ben", kind="human", role_id="editor", display_name="Benjamin"),
         ],
     )
     job = client.submit(collab, agents={"ann": "say"}, stop=MaxTurns(3))
@@ -80,6 +80,9 @@ def test_question_is_answered_on_the_page(guarded, client, worker):
     ]
     rest = guarded.json("/api/inbox", **user)
     assert (rest["questions"], rest["next"]) == ([], None)
+    people = ("ben", "Benjamin", "role:editor", "ann")
+    closed = [guarded.get(f"/inbox?state=answered&for={who}", **user).text for who in people]
+    assert [job.id in text for text in closed] == [True, True, True, False]
     assert guarded.post("/api/inbox/reply", body, **headers).status == 409
 
 

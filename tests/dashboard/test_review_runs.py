@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from review_tools.values import a_run
 from symposia.dashboard.review_runs import ReviewRuns
 from symposia.models.errors import ReviewNotFound
+from symposia.reviews.values.runs import TrendPoint
 
 
 class SlowArchive:
@@ -33,7 +34,10 @@ class SlowArchive:
         return SimpleNamespace(progress=progress, run=run)
 
     async def review_trend(self, *_args, **_options):
-        return []
+        return [
+            TrendPoint(state, "shop", "code", "", "", state, 0, {}, 0, 0, 0)
+            for state in ("completed", "partial", "cancelled", "failed")
+        ]
 
 
 def test_a_slow_review_delays_no_other():
@@ -47,6 +51,7 @@ async def read_beside_a_slow_one() -> None:
     await archive.began.acquire()
     quick, _ = await runs.read("quick")
     assert quick.run.id == "quick"
+    assert (quick.before.run_id, len(quick.trend)) == ("partial", 4)
     assert not any(it.done() for it in waiting)
     archive.gates["slow"].set()
     assert {found.run.id for found, _ in await asyncio.gather(*waiting)} == {"slow"}

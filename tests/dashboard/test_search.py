@@ -84,7 +84,7 @@ def test_older_sessions_that_run_are_named(rows: list[CollabRow]) -> None:
     found = build_page(rows, None, query=older, now_ms=NOW_MS)
     assert found.total == covers.older_unfinished > 0
     assert {row["shown"] for row in found.rows} <= {"draft", "active", "suspended"}
-    assert covers.older_text.endswith("still active")
+    assert covers.older_text.endswith("not ended")
 
 
 def test_a_lost_archive_leaves_the_sessions_in_memory(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from symposia.archive.archive import Archive, upgrade_schema
 from symposia.archive.tables import AGENT, COLLAB
 from symposia.dashboard.views.collab_row import CollabRow
 from symposia.dashboard.views.session_search import SearchPage, archived_row, build_groups, build_page
+from symposia.jobs.session_groups import count_by_group
 from symposia.models.sessions.grouping import SessionGroup
 from symposia.models.sessions.query import SessionQuery
 from symposia.models.text.ids import new_id
@@ -45,15 +47,16 @@ def test_sql_and_memory_give_the_same(archive: Archive, rows: list[CollabRow]) -
     def check(params: dict[str, str]) -> None:
         query, notices = SessionQuery.read({name: [value] for name, value in params.items()})
         assert notices == ()
-        in_memory = answer(build_page(rows, None, query=query, now_ms=NOW_MS))
+        listed = replace(query, group="")
+        in_memory = answer(build_page(rows, None, query=listed, now_ms=NOW_MS))
         # All in the archive; and a part of them in memory, too.
         for live in ([], rows[::2]):
-            assert answer(build_page(live, archive.reader, query=query, now_ms=NOW_MS)) == in_memory
+            assert answer(build_page(live, archive.reader, query=listed, now_ms=NOW_MS)) == in_memory
             if query.group:
                 groups, _ = build_groups(live, archive.reader, query=query, now_ms=NOW_MS)
-                assert groups == build_groups(rows, None, query=query, now_ms=NOW_MS)[0]
+                assert groups == build_groups(rows, archive.reader, query=query, now_ms=NOW_MS)[0]
         matching = [row["id"] for row in rows if query.matches(row, now_ms=NOW_MS)]
-        found = build_page([], archive.reader, query=replace(query, page=1, per_page=500), now_ms=NOW_MS)
+        found = build_page([], archive.reader, query=replace(listed, page=1, per_page=500), now_ms=NOW_MS)
         assert sorted(row["id"] for row in found.rows) == sorted(matching)
 
     check()
@@ -95,6 +98,23 @@ def test_an_archive_of_an_earlier_release_gets_its_agents(archive: Archive, rows
         connection.execute(text("DROP INDEX IF EXISTS ix_collab_listed"))
     upgrade_schema(archive.database)
     assert groups() == before != []
+
+
+@pytest.mark.parametrize("is_live", [False, True])
+def test_an_agent_costs_its_own_turns(archive: Archive, is_live: bool) -> None:
+    page = failed_page("ann: disk full")
+    archive.writer.write_all([page])
+    rows = [archived_row(session) for session in archive.reader.page().items]
+    expected: Counter[str] = Counter()
+    for _, event in page.events:
+        payload = json.loads(event)["payload"]
+        agent = json.loads(page.documents.spec)["agents"][payload["participant_id"]]["agent"]
+        expected[agent] += payload["result"]["usage"]["cost_micros"]
+    query = SessionQuery(group="agent", sort="-cost")
+    groups, covers = build_groups(rows * is_live, archive.reader, query=query, now_ms=NOW_MS)
+    assert [(group.name, group.cost_micros) for group in groups] == expected.most_common()
+    assert covers.text.endswith("cost of the agents' own turns in the archive")
+    assert count_by_group(rows * is_live, archive.reader, query=query, now_ms=NOW_MS) == groups
 
 
 def test_ids_in_memory_may_be_many(archive: Archive, rows: list[CollabRow]) -> None:

@@ -62,11 +62,14 @@ def test_list_says_why_sessions_do_not_move(terminal: Terminal, press: list[str]
     [
         (("--tenant", "press"), "3 sessions (all sessions, live and recently ended, without an archive)."),
         (("--limit", "2"), "2 sessions (all sessions, live and recently ended, without an archive); more"),
+        (("--limit", "4"), "4 sessions (all sessions, live and recently ended, without an archive)."),
+        (("--since", "2100-01-31", "--attention", "lost"), "No sessions (opened since 2100-01-31, live"),
+        (("--since", "2100-01-31", "--participant", "nobody"), "No sessions (opened since 2100-01-31, live"),
         (("--since", "1h", "--status", "failed"), "No sessions (opened in the last 60 minutes, live"),
         (("--group", "tenant", "--until", "2020-01-31"), "No groups (opened before 2020-01-31, live"),
         (
             ("--since", "2100-01-31", "--text", "line"),
-            "4 older sessions are still active: symposia list --text line --status draft,active,suspended",
+            "4 older sessions have not ended: symposia list --text line --status draft,active,suspended",
         ),
     ],
 )

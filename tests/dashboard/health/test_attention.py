@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from symposia.dashboard.views.attention import attention_name, with_condition
+from symposia.dashboard.views.attention import with_condition
 from symposia.dashboard.views.collab_row import CollabFacts, build_row
 from symposia.dashboard.views.sentences import session_notice
 from symposia.dashboard.views.unreadable import UnreadableSession, unreadable_row
@@ -86,6 +86,16 @@ CASES: dict[str, tuple[SessionState, Workers, str | None, str | None, str]] = {
         (
             "No worker knows agent ada since 00:16:34 UTC. 1 turn waits for it. Nothing is lost: it goes on when a "
             "worker with the agent starts: symposia worker."
+        ),
+    ),
+    "an agent of a queue": (
+        state({**QUEUED, "lacks": "ada (queue gpu)"}),
+        Workers(RUNNING.alive, queue_moved_ms=NOW),
+        "worker",
+        "no worker of queue gpu knows agent ada",
+        (
+            "No worker of queue gpu knows agent ada since 00:16:34 UTC. 1 turn waits for it. Nothing is lost: it goes on "
+            "when a worker with the agent starts: symposia worker --queue gpu."
         ),
     ),
     "no worker": (
@@ -264,11 +274,3 @@ def test_unreadable_session_says_so():
         str(session_notice(row, condition_of(state(status="draft"), ROSTER, GONE, limits=LIMITS), NOW))
         == sentence
     )
-
-
-def test_names_of_earlier_releases_are_understood():
-    assert [attention_name(name) for name in ("no_worker", "parked", "stuck")] == [
-        "worker",
-        "person",
-        "stuck",
-    ]

@@ -80,7 +80,7 @@ def test_session_ending_failure_is_a_failed_task(installation, monitor):
     )
     assert result_of(job).reason == "failed"
     ((state, text),) = waits(monitor, job, 1)[1]
-    assert (state, f"failed: {mood(1)}; the session is cancelled" in text) == ("FAILURE", True)
+    assert (state, f"failed: {mood(1)}; the session fails" in text) == ("FAILURE", True)
 
 
 def waits_for_state(monitor, job, number, state):

@@ -73,11 +73,25 @@ def _page(random: Random, end: tuple[str, str | None, str | None] | None = None)
     }
     if reason is not None:
         fields |= {"reason": reason, "detail": detail, "ended_ms": updated_ms}
+    ends = [
+        {
+            "event_type": "MAPTurnCompleted",
+            "timestamp": "2026-11-28T14:00:00+00:00",
+            "payload": {
+                "token_id": name,
+                "turn_number": number,
+                "participant_id": name,
+                "result": {"outcome": "completed", "usage": {"cost_micros": number * 100_000}},
+            },
+        }
+        for number, name in enumerate(names, start=1)
+    ]
     return ArchivePage(
         session_id=collab.collab_id,
         opened_ms=opened_ms,
         documents=Documents(collab.to_json(), json.dumps(spec, ensure_ascii=False)),
         since=STREAM_STARTS,
+        events=tuple((f"{number}-0", json.dumps(end)) for number, end in enumerate(ends, start=1)),
         snapshot=Snapshot({name: str(value) for name, value in fields.items()}, {}, {}),
     )
 

@@ -77,7 +77,7 @@ def test_cancel_ends_the_session(installation, asked):
     assert (result.collab.status, result.reason) == (CollabStatus.CANCELLED, "no_answer")
     assert result.detail == "ben did not answer in time"
     end = next(it for it in installation.ends if it.word == "cancelled")
-    assert (end.failed, end.text) == (True, "failed: no answer in time; the session is cancelled")
+    assert (end.failed, end.text) == (True, "failed: no answer in time; the session fails")
     assert installation.client.inbox() == []
 
 
