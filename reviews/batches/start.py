@@ -47,7 +47,7 @@ class ItemUploader:
     total: int = 0
     unchanged: int = 0
     skipped: SkippedList
-    #: Number of items by tool that would have reviewed them, but is not installed.
+    #: Number of items that are reviewed without a tool because it is not installed, by tool.
     missed_tools: Counter[str] = field(default_factory=Counter)
     _bytes: int = 0
     _outputs: Outputs = field(default_factory=dict)
@@ -123,7 +123,6 @@ class ItemUploader:
     def _is_wanted(self, read: ReadItem) -> bool:
         missed = [tool.agent for tool in self.absent if tool.reviews(read.item.typed_path)]
         if not self.head.panel.reviews(read.item.typed_path):
-            self.missed_tools.update(missed)
             return self._skip(
                 SkippedItem(path=read.item.path, reason=self._reason(read.item.typed_path, missed))
             )
