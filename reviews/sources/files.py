@@ -167,7 +167,7 @@ class FileSource:
         for path in changes.deleted:
             is_named = not self.selection.paths or any(_is_below(path, name) for name in self.selection.paths)
             if is_named and (not include or include.matches(path)) and not exclude.matches(path):
-                yield deleted_item(path, changes.hunks.get(path, ()), max_bytes=self.caps.item_bytes)
+                yield deleted_item(path, changes.hunks.get(path) or (), max_bytes=self.caps.item_bytes)
 
     def _changes(self, repository: Repository | None) -> Changes | None:
         name, revision = (

@@ -121,11 +121,37 @@ def test_deleted_file_is_an_item_with_its_last_text(tree):
     assert (deleted.item.path, deleted.item.kind, deleted.text) == ("sub/c.py", ItemKind.DELETED, TEN)
     assert (deleted.item.changed, deleted.item.removed) == (((1, 1),), ((1, 10),))
     assert {it.path: it.reason for it in skipped} == dict.fromkeys(
-        ("binary.py", "empty.py"), "deleted; its content is empty or no text"
+        ("binary.py", "empty.py"), "deleted: its content is empty or no text"
     )
     for chosen in ({"paths": ["a.py"]}, {"include": ["*.md"]}, {"exclude": ["*.py"]}):
         assert changes(tree, since="HEAD", **chosen) == {}
     assert list(changes(tree, since="HEAD", paths=["./sub/"])) == ["sub/c.py"]
+
+
+def test_changed_file_without_compared_lines_is_new(tree):
+    tree.put("sub/d.py", "x\0")
+    tree.commit()
+    before = tree.git("rev-parse", "HEAD")
+    tree.put(".gitattributes", "*.py -diff\n")
+    tree.put("a.py", TEN + "line 11\n")
+    tree.git("mv", "sub/c.py", "sub/e.py")
+    tree.commit()
+    (tree.folder / "b.py").unlink()
+    tree.put("sub/e.py", TEN + "line 11\n")
+    (tree.folder / "sub/d.py").write_bytes(TEN.encode("utf-16"))
+    unseen = {"a.py": None, "b.py": "deleted: its content is empty or no text"}
+    unseen |= {"sub/d.py": None, "sub/e.py": None}
+    assert changes(tree, since=before, exclude=[".git*"]) == unseen
+
+
+def test_files_that_are_not_checked_out_are_not_deleted(tree):
+    before = tree.git("rev-parse", "HEAD")
+    tree.git("rm", "--quiet", "a.py")
+    tree.commit()
+    (tree.folder / "b.py").unlink()
+    tree.git("update-index", "--skip-worktree", "sub/c.py")
+    (tree.folder / "sub/c.py").unlink()
+    assert set(changes(tree, since=before)) == {"a.py", "b.py"}
 
 
 def test_commit_messages_are_read_without_programs_of_the_repository(tree):
