@@ -65,19 +65,19 @@ def _is_default(value: object) -> bool:
 
 #: Fields of a review of a root only.
 _OF_ROOT = (
-    *(
-        "include",
-        "exclude",
-        "base",
-        "since",
-        "since_last",
-        "paths",
-        "config",
-        "no_config",
-        "root_name",
-        "branch",
-    ),
-    *("repository_url", "pull_request", "update"),
+    "include",
+    "exclude",
+    "base",
+    "since",
+    "since_last",
+    "paths",
+    "config",
+    "no_config",
+    "root_name",
+    "branch",
+    "repository_url",
+    "pull_request",
+    "update",
 )
 
 

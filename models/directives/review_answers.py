@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..text.lax_json import read_one
-from ..text.numbered_lines import without_number
+from ..text.numbered_lines import normalise_line, without_number
 
 #: List that the answer of a verifier has; others report findings.
 _LISTS = {"verifier": "verdicts"}
@@ -34,7 +34,7 @@ def _fault(text: str, name: str, shown: Iterable[str]) -> str:
     entries = data if isinstance(data, list) else data.get(name) if isinstance(data, dict) else None
     if not isinstance(entries, list):
         return f"it has no list {name}"
-    lines = {_normalise(line) for content in shown for line in content.split("\n")} if entries else set()
+    lines = {normalise_line(line) for content in shown for line in content.split("\n")} if entries else set()
     for number, entry in enumerate(entries):
         if not isinstance(entry, dict):
             return f"{name}[{number}] is no object"
@@ -44,12 +44,7 @@ def _fault(text: str, name: str, shown: Iterable[str]) -> str:
         if not isinstance(quote, str) or not quote.strip():
             return f"{name}[{number}].quote is missing"
         first = next(line for line in quote.split("\n") if line.strip())
-        quotes = {_normalise(first), _normalise(without_number(first))}
+        quotes = {normalise_line(first), normalise_line(without_number(first))}
         if not any(quoted in line for quoted in quotes for line in lines):
             return f"{name}[{number}].quote is not a line of the reviewed text"
     return ""
-
-
-def _normalise(text: str) -> str:
-    """Return a line for comparison. Models are shown `<` of a tag as `&lt;` (`models.text.tags`)."""
-    return " ".join(text.replace("&lt;", "<").split())

@@ -32,17 +32,17 @@ _ADDED = re.compile(r" *(\d{1,9}) \+ (.*)", re.DOTALL)
 _UNCHANGED = re.compile(r" *(\d{1,9}) +(\d{1,9})   (.*)", re.DOTALL)
 
 
-_REMOVED = re.compile(r" *(\d{1,9}) +- (.*)", re.DOTALL)
-_ADDED = re.compile(r" *(\d{1,9}) \+ (.*)", re.DOTALL)
-_UNCHANGED = re.compile(r" *(\d{1,9}) +(\d{1,9})   (.*)", re.DOTALL)
-
-
 class ShownLine(NamedTuple):
     """A line as a reviewer sees it."""
 
     text: str
     #: False: a line of context.
     is_reviewed: bool
+
+
+def normalise_line(text: str) -> str:
+    """Return a line for comparison. Models are shown `<` of a tag as `&lt;` (`models.text.tags`)."""
+    return " ".join(text.replace("&lt;", "<").split())
 
 
 def split_lines(text: str) -> list[str]:

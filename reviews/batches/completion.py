@@ -59,6 +59,11 @@ def _merge(parts: Sequence[ItemResult]) -> ItemResult:
     if first.item.part is None:
         return first
     state = _state([part.state for part in parts])
+    errors = [f"{part.item.part}: {part.error}" for part in parts if part.error]
+    missing = first.item.part.count - len(parts)
+    if missing > 0 and state is ItemState.DONE:
+        state = ItemState.FAILED
+        errors.append(f"{count_of(missing, 'part')} not reviewed: over a limit")
     return ItemResult(
         item=first.item.model_copy(update={"part": None}),
         state=state,
@@ -68,7 +73,7 @@ def _merge(parts: Sequence[ItemResult]) -> ItemResult:
             (part.session_id for part in sorted(parts, key=_has_worked) if part.session_id), None
         ),
         usage=sum((part.usage for part in parts), start=Usage()),
-        error="; ".join(f"{part.item.part}: {part.error}" for part in parts if part.error)[:_MAX_ERROR],
+        error="; ".join(errors)[:_MAX_ERROR],
         summary=" ".join(dict.fromkeys(part.summary for part in parts if part.summary)),
         dropped=sum(part.dropped for part in parts),
         reads=tuple(sorted({read for part in parts for read in part.reads})),

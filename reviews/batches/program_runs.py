@@ -63,8 +63,8 @@ def run_programs(
 def outputs_of(session: PlannedSession, outputs: Outputs) -> str:
     """Return the outputs for a session as JSON; empty: it has none, or shows its programs a part of the file only."""
     item = session.item
-    is_whole = not item.is_change if item.part is None else item.part.readers is PartReaders.PROGRAMS
-    own = outputs.get(item.typed_path) if is_whole and not item.together else None
+    is_whole = item.part is None or item.part.readers is PartReaders.PROGRAMS
+    own = outputs.get(item.typed_path) if is_whole else None
     return json.dumps(own) if own else ""
 
 

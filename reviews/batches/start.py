@@ -47,7 +47,7 @@ class ItemUploader:
     total: int = 0
     unchanged: int = 0
     skipped: SkippedList
-    #: Number of items by tool that would have reviewed them, but is not installed.
+    #: Number of items that are reviewed without a tool because it is not installed, by tool.
     missed_tools: Counter[str] = field(default_factory=Counter)
     _bytes: int = 0
     _outputs: Outputs = field(default_factory=dict)
@@ -84,8 +84,8 @@ class ItemUploader:
                 self.context.store.add_known(
                     self.head.batch_id, self.total, plan.item, result.model_dump_json()
                 )
-            elif self._add(plan.sessions, plan.item.path):
-                self._changed += plan.changed
+            else:
+                self._add(plan)
 
     def add_together(self) -> None:
         """Upload the sessions in which models review several files of a change; the source has ended."""
@@ -93,37 +93,42 @@ class ItemUploader:
             return
         for session in self.planner.together(self._changed, self._items, self.skipped.items):
             if self.total == MAX_ITEMS:
-                self._skip(SkippedItem(path=session.item.path, reason=_TOO_MANY))
+                for path in dict.fromkeys(item.path for item in session.item.members):
+                    self._skip(SkippedItem(path=path, reason=_TOO_MANY))
             else:
-                self._add([session], session.item.path)
+                self._upload(session)
 
-    def _add(self, sessions: Sequence[PlannedSession], path: str) -> bool:
-        """Add sessions: all, or none if they would exceed the limit; return whether they were added."""
-        size = sum(len(session.opening.encode()) for session in sessions)
+    def _add(self, plan: ItemPlan) -> None:
+        """Add the sessions and changed lines of an item: all, or none if they would exceed the limit."""
+        texts = [
+            *(session.opening for session in plan.sessions),
+            *(changed.text for changed in plan.changed),
+        ]
+        size = sum(len(text.encode()) for text in texts)
         if self._bytes + size > MAX_TEXT_BYTES:
-            return self._skip(
-                SkippedItem(path=path, reason=f"over the limit of {MAX_TEXT_BYTES} bytes in total")
-            )
+            reason = f"over the limit of {MAX_TEXT_BYTES} bytes in total"
+            self._skip(SkippedItem(path=plan.item.path, reason=reason))
+            return
         self._bytes += size
-        for session in sessions:
-            self.total += 1
-            needs = reserved_needs(
-                session, self.head.panel.for_path(session.item.typed_path), self.head.readers
-            )
-            self.context.store.add(
-                self.head.batch_id,
-                self.total,
-                session.item,
-                session.opening,
-                needs=needs,
-                outputs=outputs_of(session, self._outputs),
-            )
-        return True
+        self._changed += plan.changed
+        for session in plan.sessions:
+            self._upload(session)
+
+    def _upload(self, session: PlannedSession) -> None:
+        self.total += 1
+        needs = reserved_needs(session, self.head.panel.for_path(session.item.typed_path), self.head.readers)
+        self.context.store.add(
+            self.head.batch_id,
+            self.total,
+            session.item,
+            session.opening,
+            needs=needs,
+            outputs=outputs_of(session, self._outputs),
+        )
 
     def _is_wanted(self, read: ReadItem) -> bool:
         missed = [tool.agent for tool in self.absent if tool.reviews(read.item.typed_path)]
         if not self.head.panel.reviews(read.item.typed_path):
-            self.missed_tools.update(missed)
             return self._skip(
                 SkippedItem(path=read.item.path, reason=self._reason(read.item.typed_path, missed))
             )

@@ -12,6 +12,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import takewhile
 from pathlib import PurePosixPath
 from posixpath import dirname, normpath
 from typing import NamedTuple
@@ -75,14 +76,7 @@ class ImportIndex:
         """Return the files that import a file, also one that no longer exists."""
         if path in self._texts:
             return self._importers.get(path, [])
-        return [
-            other
-            for other, imports in self._all_imports.items()
-            if any(
-                _resolve(imported, lambda name: name == path or name in self._texts) == path
-                for imported in imports
-            )
-        ]
+        return self._importers_of_absent.get(path, [])
 
     @cached_property
     def _all_imports(self) -> dict[str, list[Import]]:
@@ -96,6 +90,16 @@ class ImportIndex:
             for target in targets - {None, path}:
                 importers.setdefault(target or "", []).append(path)
         return importers
+
+    @cached_property
+    def _importers_of_absent(self) -> dict[str, list[str]]:
+        """Importing files by each path that would come before the present files."""
+        importers: dict[str, dict[str, None]] = defaultdict(dict)
+        for path, imports in self._all_imports.items():
+            for imported in imports:
+                for target in takewhile(lambda name: name not in self._texts, imported.candidates):
+                    importers[target][path] = None
+        return {target: list(paths) for target, paths in importers.items()}
 
     def _imports(self, path: str, text: str) -> Iterator[Import]:
         suffix = PurePosixPath(path).suffix.lower()
@@ -160,10 +164,21 @@ class ImportIndex:
                 folders.setdefault(dirname(path), []).append(path)
         return folders
 
+    @cached_property
+    def _java_files(self) -> dict[str, list[str]]:
+        """Paths by the name of the file."""
+        files: dict[str, list[str]] = defaultdict(list)
+        for path in self._texts:
+            if path.endswith(".java"):
+                files[path.rpartition("/")[2]].append(path)
+        return files
+
     def _java(self, statements: str) -> Iterator[Import]:
         for name in _JAVA.findall(statements):
             end = f"/{name.replace('.', '/')}.java"
-            matches = (path for path in self._texts if f"/{path}".endswith(end))
+            matches = (
+                path for path in self._java_files.get(end.rpartition("/")[2], ()) if f"/{path}".endswith(end)
+            )
             yield Import(tuple(matches), name=name.rpartition(".")[2])
 
 

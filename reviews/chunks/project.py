@@ -93,12 +93,10 @@ class Project:
     def callers(self, read: ReadItem, outline: Outline) -> str:
         """Return the lines of files that import a changed file and name what changed in it."""
         old = read.item.renamed_from
-        importers = dict.fromkeys(
-            [*self._imports.importers(read.item.path), *(self._imports.importers(old) if old else ())]
-        )
-        callers: list[str] = []
-        if old:  # what imports the earlier path no longer finds it
-            callers += [f"{path}: imports {old}" for path in self._imports.importers(old)]
+        of_old = self._imports.importers(old) if old else []
+        importers = dict.fromkeys([*self._imports.importers(read.item.path), *of_old])
+        # What imports the earlier path no longer finds it.
+        callers = [f"{path}: imports {old}" for path in of_old]
         for name in _changed_names(read, outline):
             call = re.compile(rf"(?<!def )(?<!class )\b{re.escape(name)}\b")
             hits = (

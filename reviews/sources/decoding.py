@@ -37,6 +37,8 @@ _SUFFIXES = {
     "ruby": ".rb",
     "php": ".php",
 }
+#: Codecs that decode no text, or take time that grows with the square of its length.
+_REFUSED_CODECS = frozenset({"undefined", "punycode", "idna"})
 #: Commands of a notebook's shell, which are no Python.
 _MAGIC = re.compile(r"^(\s*)([%!?].*)$")
 
@@ -59,8 +61,9 @@ def decode_file(path: str, data: bytes) -> DecodedText:
     encoding = encoding or _declared_encoding(path, data)
     try:
         text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        return DecodedText("", f"not {encoding.upper()} from byte {error.start:,}")
+    except UnicodeError as error:
+        start = f" from byte {error.start:,}" if isinstance(error, UnicodeDecodeError) else ""
+        return DecodedText("", f"not {encoding.upper()}{start}")
     suffix = PurePosixPath(path).suffix.lower()
     if suffix == ".ipynb":
         return _read_notebook(text)
@@ -82,9 +85,10 @@ def _known_encoding(name: str) -> str:
     """Return the name of a text encoding; UTF-8 for others."""
     try:
         "".encode(name)  # of a codec that is no text encoding, such as `hex`, this raises LookupError
-        return codecs.lookup(name).name
-    except LookupError:
+        codec = codecs.lookup(name).name
+    except (LookupError, UnicodeError):
         return "utf-8"
+    return "utf-8" if codec in _REFUSED_CODECS else codec
 
 
 def script_suffix(text: str) -> str:

@@ -17,9 +17,10 @@ from itertools import chain
 from pathlib import Path
 
 from ...models.errors import GitFailed, InvalidInput
+from ..values.changes import Hunk
 from ..values.runs import ItemKind, ReadItem, SkippedItem
 from .repository import Changes, Repository
-from .sandboxed_folder import SandboxedFolder, WalkEntry
+from .sandboxed_folder import SandboxedFolder, WalkEntry, escape_path
 from .scope import ATTRIBUTES, reason_by_name, reason_by_text
 from .source import SourceLimits, apply_limits, deleted_item, read_file
 
@@ -122,9 +123,12 @@ class FileSource:
         changes = self._changes(repository)
         with SandboxedFolder(self.folder) as root:
             entries = list(self._found(root, repository, changes))
-            attributes = _attributes(repository, [path for path in entries if isinstance(path, str)])
+            deleted = dict(self._deleted_files(changes)) if changes else {}
+            present = [path for path in entries if isinstance(path, str)]
+            attributes = _attributes(repository, [*present, *deleted])
             read = (self._read(root, entry, changes, attributes.get(_path(entry), {})) for entry in entries)
-            yield from apply_limits(chain(read, self._deleted(changes)), self.caps)
+            gone = (self._deleted(path, hunks, attributes.get(path, {})) for path, hunks in deleted.items())
+            yield from apply_limits(chain(read, gone), self.caps)
 
     def _read(
         self,
@@ -158,16 +162,27 @@ class FileSource:
             left_out=left_out,
         )
 
-    def _deleted(self, changes: Changes | None) -> Iterator[ReadItem | SkippedItem]:
-        """Yield the deleted files that are selected."""
-        if changes is None:
-            return
+    def _deleted(
+        self, path: str, hunks: tuple[Hunk, ...], attributes: Mapping[str, str]
+    ) -> ReadItem | SkippedItem:
+        """Return a deleted file as an item, or why it is skipped."""
+        read = deleted_item(path, hunks, max_bytes=self.caps.item_bytes)
+        if path in self.selection.paths:
+            return read
+        reason = reason_by_name(path, attributes)
+        if not reason and isinstance(read, ReadItem):
+            reason = reason_by_text(read.text, attributes)
+        return SkippedItem(path=escape_path(path), reason=reason) if reason else read
+
+    def _deleted_files(self, changes: Changes) -> Iterator[tuple[str, tuple[Hunk, ...]]]:
+        """Yield the deleted files that are selected, with their hunks."""
         include = Globs(self.selection.include, field="include")
         exclude = Globs(self.selection.exclude, field="exclude")
         for path in changes.deleted:
             is_named = not self.selection.paths or any(_is_below(path, name) for name in self.selection.paths)
-            if is_named and (not include or include.matches(path)) and not exclude.matches(path):
-                yield deleted_item(path, changes.hunks.get(path, ()), max_bytes=self.caps.item_bytes)
+            is_meant = is_named and (not include or include.matches(path)) and not exclude.matches(path)
+            if is_meant and SKIPPED_FOLDERS.isdisjoint(path.split("/")[:-1]):
+                yield path, changes.hunks.get(path) or ()
 
     def _changes(self, repository: Repository | None) -> Changes | None:
         name, revision = (

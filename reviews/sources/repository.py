@@ -17,7 +17,6 @@ from .git import Git
 #: Minimum bytes of a file that is not compared with its old content and counts as new.
 _LARGE = 67_108_864
 _DIFF = (
-    "--unified=0",
     "--no-color",
     "--no-ext-diff",
     "--no-textconv",
@@ -31,7 +30,11 @@ _RENAMES = (
     *("--name-status", "-z", "--find-renames", "-l1000", "--diff-filter=R", "--relative"),
     *("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
 )
-_PREFIXES = ("--relative", "--src-prefix=a/", "--dst-prefix=b/")
+_PATCH = ("--unified=0", "--relative", "--src-prefix=a/", "--dst-prefix=b/")
+#: Beginning of the line of a diff, and of `--numstat`, for a changed file whose lines git does not compare.
+_BINARY, _NO_COUNTS = b"\nBinary files ", "-\t-\t"
+#: Tag of `git ls-files -t` for a file that is not checked out.
+_NOT_CHECKED_OUT = "S "
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,9 @@ class Changes:
 
     #: Files in the revision.
     known: frozenset[str]
-    #: Changed lines of the changed, renamed and deleted files. A file that is not among them is new.
-    hunks: Mapping[str, tuple[Hunk, ...]]
+    #: Changed lines of the changed, renamed and deleted files; None: git compares no lines of the file. A file that is
+    #: not among them is new.
+    hunks: Mapping[str, tuple[Hunk, ...] | None]
     #: Earlier names of files that were renamed in a commit since then, by their names.
     renames: Mapping[str, str] = field(default_factory=dict)
     #: Files of the revision that are neither there now nor renamed.
@@ -68,6 +72,16 @@ def _renames(git: Git, since: str, head: str) -> dict[str, str]:
     names = git.names("diff", *_RENAMES, since, head)
     pairs = zip(names[1::3], names[2::3], strict=True)
     return {new: old for old, new in pairs if not os.path.lexists(git.folder / old)}
+
+
+def _changed_lines(git: Git) -> dict[str, tuple[Hunk, ...] | None]:
+    """Return the changed lines of files; None for a changed file that git takes for binary."""
+    diff = git.run("diff", *_DIFF, *_PATCH)
+    hunks: dict[str, tuple[Hunk, ...] | None] = {**read_hunks(diff)}
+    if _BINARY in diff:
+        counts = git.names("diff", *_DIFF, "--numstat", "-z", "--relative")
+        hunks |= {name.removeprefix(_NO_COUNTS): None for name in counts if name.startswith(_NO_COUNTS)}
+    return hunks
 
 
 class Repository:
@@ -166,16 +180,24 @@ class Repository:
             if unread:
                 names = b"".join(os.fsencode(name) + b"\0" for name in unread)
                 git.run("update-index", "--force-remove", "-z", "--stdin", given=names)
-            hunks = read_hunks(git.run("diff", *_DIFF, *_PREFIXES))
+            hunks = _changed_lines(git)
             head = self.head()
             renames = _renames(git, since, head) if head else {}
             for name, old in [*renames.items()][:_MAX_RENAMES]:
                 if not _is_unsafe_to_diff(git.folder / name):
-                    compared = git.run("diff", *_DIFF, *_PREFIXES, f"{since}:./{old}", "--", name)
-                    hunks[name] = read_hunks(compared).get(name, ())
-            gone = (name for name in tracked - unread if not os.path.lexists(git.folder / name))
-            deleted = sorted(set(gone).difference(renames.values()))
+                    compared = git.run("diff", *_DIFF, *_PATCH, f"{since}:./{old}", "--", name)
+                    hunks[name] = None if _BINARY in compared else read_hunks(compared).get(name, ())
+            gone = {name for name in tracked - unread if not os.path.lexists(git.folder / name)}
+            gone = gone.difference(renames.values())
+            deleted = sorted(gone - self._not_checked_out() if gone else gone)
             return Changes(tracked - unread, hunks, renames, tuple(deleted))
+
+    def _not_checked_out(self) -> frozenset[str]:
+        """Return the files that a sparse checkout leaves out."""
+        tagged = self._git.names("ls-files", "-t", "-z")
+        return frozenset(
+            name.removeprefix(_NOT_CHECKED_OUT) for name in tagged if name.startswith(_NOT_CHECKED_OUT)
+        )
 
     def commit_messages(self, since: str) -> tuple[str, ...]:
         """Return the messages of the newest commits after the commit `since`, the oldest first. Raises GitFailed."""

@@ -16,15 +16,13 @@ ATTRIBUTES = ("linguist-generated", "linguist-vendored")
 #: Values by which an attribute holds, and by which it does not, whatever else says so.
 _SET, _UNSET = ("set", "true"), ("unset", "false")
 _LOCK_FILES = (
-    *(
-        "*.lock",
-        "*-lock.json",
-        "*-lock.yaml",
-        "*.lockb",
-        "npm-shrinkwrap.json",
-        "go.sum",
-        "packages.lock.json",
-    ),
+    "*.lock",
+    "*-lock.json",
+    "*-lock.yaml",
+    "*.lockb",
+    "npm-shrinkwrap.json",
+    "go.sum",
+    "packages.lock.json",
 )
 _GENERATED_NAMES = (
     *("*.min.js", "*.min.css", "*.map", "*_pb2.py", "*_pb2.pyi", "*_pb2_grpc.py", "*.pb.go", "*.g.dart"),

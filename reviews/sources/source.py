@@ -84,7 +84,7 @@ def deleted_item(path: str, hunks: tuple[Hunk, ...], *, max_bytes: int) -> ReadI
     """Return a deleted file as an item with its last text, or why it is skipped."""
     text = "".join(f"{line}\n" for hunk in hunks for line in hunk.removed)
     if not text.strip() or not path.isprintable():
-        return SkippedItem(path=escape_path(path), reason="deleted; its content is empty or no text")
+        return SkippedItem(path=escape_path(path), reason="deleted: its content is empty or no text")
     if len(text.encode()) > max_bytes or any(len(hunk.removed) < hunk.old_count for hunk in hunks):
         return SkippedItem(path=path, reason=f"deleted; it was larger than {max_bytes:,} bytes")
     return make_item(text, key=path, path=path, kind=ItemKind.DELETED, hunks=hunks)

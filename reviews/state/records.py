@@ -39,7 +39,7 @@ class BatchHead(Frozen):
     #: Models in the seats of the panel, by name of the seat.
     readers: dict[str, ReaderModel] = Field(default_factory=dict)
     skipped: tuple[SkippedItem, ...] = ()
-    #: Tools that are not installed: agent, and the number of items that it would have reviewed.
+    #: Tools that are not installed: agent, and the number of items that are reviewed without it.
     missing_tools: dict[str, int] = Field(default_factory=dict)
     #: True if it covers the whole root.
     is_whole: bool = False

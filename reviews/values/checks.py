@@ -30,7 +30,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ...models.severity import Severity
-from ...models.text.numbered_lines import ShownLine, without_number
+from ...models.text.numbered_lines import ShownLine, normalise_line, without_number
 from .answers import read_confidence, read_entries, read_line, read_path, read_rule, read_severity, read_text
 from .findings import (
     MAX_MESSAGE,
@@ -78,7 +78,9 @@ def check_quotes(
 def _place_on_a_side(finding: Finding, sides: Mapping[Side, Mapping[int, ShownLine]]) -> Finding | None:
     """Return the finding at the line that it quotes, on its side if the line is there; None: it is nowhere."""
     for side in sorted(sides, key=lambda side: side is not finding.side):
-        reviewed = {number: _normalise(line.text) for number, line in sides[side].items() if line.is_reviewed}
+        reviewed = {
+            number: normalise_line(line.text) for number, line in sides[side].items() if line.is_reviewed
+        }
         placed = _place(finding, reviewed, max(sides[side], default=0))
         if placed is not None:
             changes = {"side": side} | ({"replacement": None} if side is Side.LEFT else {})
@@ -104,7 +106,7 @@ def _place(finding: Finding, reviewed: Mapping[int, str], last: int) -> Finding 
     if not 1 <= finding.start_line <= last:
         return None
     # A line of code may begin as a numbered line does (`200: "OK",`), so the quote as it is comes first.
-    quotes = map(_normalise, (finding.quote, without_number(finding.quote)))
+    quotes = map(normalise_line, (finding.quote, without_number(finding.quote)))
     starts = (_line_of(quote, finding.start_line, reviewed) for quote in quotes if quote)
     start = next((line for line in starts if line is not None), None)
     if start is None:
@@ -124,11 +126,6 @@ def _line_of(quote: str, named: int, reviewed: Mapping[int, str]) -> int | None:
     if near:
         return min(near, key=lambda number: (abs(number - named), number))
     return numbers[0] if len(numbers) == 1 else None
-
-
-def _normalise(text: str) -> str:
-    """Return a line for comparison. Models are shown `<` of a tag as `&lt;` (`models.text.tags`)."""
-    return " ".join(text.replace("&lt;", "<").split())
 
 
 #: Role id of the participant who verifies findings.

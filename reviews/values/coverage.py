@@ -18,7 +18,7 @@ BINARY, EMPTY, GENERATED, VENDORED = "binary", "empty", "generated", "vendored"
 NOT_MEANT, ONLY_MEANT = "the panel does not review", "the panel reviews"
 #: First words of the reasons for which a file is left out on purpose.
 _BY_DESIGN = (
-    *(BINARY, EMPTY, GENERATED, VENDORED, NOT_MEANT, ONLY_MEANT, "deleted"),
+    *(BINARY, EMPTY, GENERATED, VENDORED, NOT_MEANT, ONLY_MEANT, "deleted: "),
     *("another repository", "symbolic link", "not a regular file", "older than the newest"),
 )
 _REVIEWED = (ItemState.DONE, ItemState.UNCHANGED)

@@ -125,7 +125,7 @@ def test_scripts_are_reviewed_where_shellcheck_is_installed(worked: Terminal, pr
     (project / "run.sh").write_text("#!/bin/sh\nrm $1\n")
     said = worked.call("review", str(project), "--json")
     if shutil.which("shellcheck", path=worked.environment.get("PATH")) is None:
-        assert "Not installed: shellcheck (1 file)." in said.json()["summary"]
+        assert "1 not installed: shellcheck." in said.json()["summary"]
         pytest.skip("shellcheck is not installed: make debian-packages")
     assert rules(said) == {("run.sh", "SC2086")}
 
@@ -138,4 +138,4 @@ def test_missing_tool_is_named_once(worked: Terminal, project, monkeypatch):
     monkeypatch.setenv("PATH", str(empty))
     said = worked.call("review", str(project), "--json")
     assert said.code == 0, said
-    assert said.json()["summary"] == "1 item: 1 done. Not installed: shellcheck (2 files)."
+    assert said.json()["summary"] == "1 item: 1 done. Reviewed 1 of 3 items (33%); not reviewed: 2 not installed: shellcheck."

@@ -145,6 +145,20 @@ def test_removed_lines_are_shown_and_found(installation: ReviewInstallation, mod
     assert "app/old.py" not in installation.calls(), "programs read present files only"
 
 
+def test_files_over_the_limit_of_sessions_are_not_done(
+    installation: ReviewInstallation, tree: GitTree, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(
+        "symposia.reviews.batches.start.MAX_ITEMS", 3
+    )  # one session for each file of a program
+    run = review(installation, tree)
+    names = ("app/added.py", "app/new_name.py", "app/old.py", "app/users.py")
+    assert {item.path for item in run.skipped} == set(names)
+    assert {(result.state, result.error) for result in run.results} == {
+        (ItemState.FAILED, "1 part not reviewed: over a limit")
+    }
+
+
 @pytest.mark.long
 def test_next_push_shows_only_what_changed(installation: ReviewInstallation, model: StubModel, tree: GitTree):
     model.answers(answer())

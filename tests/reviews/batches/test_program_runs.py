@@ -8,10 +8,11 @@ import pytest
 
 from live import result_of
 from review_tools.fixture import ReviewInstallation, read
-from symposia.reviews.batches.program_runs import run_programs
+from symposia.reviews.batches.program_runs import outputs_of, run_programs
+from symposia.reviews.chunks.planner import PlannedSession
 from symposia.reviews.panels import find_panel
 from symposia.reviews.reviewers import code
-from symposia.reviews.values.runs import RunState
+from symposia.reviews.values.runs import ItemKind, ItemPart, PartReaders, RunState
 from symposia.reviews.values.tool_settings import ToolSettings
 
 FILES = [
@@ -53,6 +54,17 @@ def test_one_run_finds_what_a_run_for_each_file_finds(settings: ToolSettings):
 
 def test_replaced_agents_are_not_run():
     assert run_programs(FILES, find_panel("code"), ToolSettings(), built_in=frozenset()) == {}
+
+
+@pytest.mark.parametrize(
+    ("readers", "has_outputs"), [(None, True), (PartReaders.PROGRAMS, True), (PartReaders.MODELS, False)]
+)
+@pytest.mark.parametrize("kind", [ItemKind.FILE, ItemKind.CHANGE])
+def test_programs_get_outputs_for_whole_files(kind: ItemKind, readers: PartReaders | None, has_outputs: bool):
+    part = readers and ItemPart(number=1, count=2, readers=readers)
+    item = FILES[0].item.model_copy(update={"kind": kind, "part": part})
+    outputs = outputs_of(PlannedSession(item, ""), {"app/a.py": {"ruff": "{}"}})
+    assert bool(outputs) is has_outputs
 
 
 @pytest.mark.leaves_keys

@@ -215,3 +215,11 @@ def test_windows_bound_the_guide(tmp_path: Path) -> None:
     assert sizes[1] <= 4_000
     assert sizes[2] <= 16_000
     assert sizes == sorted(sizes)
+
+
+def test_importers_of_an_absent_file_are_those_that_find_no_other_file():
+    index = ImportIndex(
+        {"a.py": "import gone\nimport gone\n", "b.py": "import kept\n", "c.py": "", "kept/__init__.py": ""}
+    )
+    importers = {path: index.importers(path) for path in ("gone.py", "kept.py", "kept.pyi")}
+    assert importers == {"gone.py": ["a.py"], "kept.py": ["b.py"], "kept.pyi": []}

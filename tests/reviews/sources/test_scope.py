@@ -26,6 +26,8 @@ from symposia.reviews.values.runs import ReadItem, SkippedItem
         ("a.py", "#!/usr/bin/python\n# vim: set fileencoding=cp1252 :\n€\n".encode("cp1252"), "€"),
         ("a.py", b"# coding: nonsense\nx = 1\n", "x = 1"),
         ("a.py", b"# coding: hex\nx = 1\n", "x = 1"),
+        ("a.py", b"# coding: undefined\nx = 1\n", "x = 1"),
+        ("a.py", b"# coding: punycode\nx = 1\n", "x = 1"),
         ("a.js", "const x = 'é'".encode("utf-16"), "const x = 'é'"),
         ("a.cs", "\ufeffclass A {}".encode("utf-16-be"), "class A {}"),
         ("a.py", "\ufeffx = 1".encode(), "x = 1"),
