@@ -118,7 +118,7 @@ class FindingRow(Table, table=True):
     agents: str
     aliases: str
     #: Other fields, as JSON: columns, why, replacement, quote, excerpt, verification,
-    #: suppression, category, side.
+    #: unverified, suppression, category, side.
     details: str
 
 
@@ -131,7 +131,7 @@ _FINDINGS = TypeAdapter(tuple[Finding, ...])
 _SKIPPED = TypeAdapter(tuple[SkippedItem, ...])
 _DETAILS = frozenset(
     {"start_column", "end_column", "why", "replacement", "quote", "excerpt", "verification", "suppression"}
-    | {"category", "side"}
+    | {"category", "side", "unverified"}
 )
 #: Fields of a run that are columns: free text, and text of a fixed form.
 _RUN_TEXTS = ("root_name", "panel", "branch", "repository_folder", "summary")
