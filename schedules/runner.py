@@ -8,7 +8,9 @@ run is also that of its job, so a second start has no further effect.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Protocol
 
 from redis.exceptions import RedisError
@@ -82,9 +84,9 @@ class ScheduleRunner:
             return
         look_ms = None
         try:
-            look_ms = self._process_until_idle(name)
+            look_ms = self._process_until_idle(name, token)
             while self.store.release(name, token, look_ms=look_ms) == "again":
-                look_ms = self._process_until_idle(name)
+                look_ms = self._process_until_idle(name, token)
         except ScheduleNotFound:
             return  # removed in the meantime
         except Exception:
@@ -92,17 +94,39 @@ class ScheduleRunner:
                 self.store.release(name, token, look_ms=self.store.now_ms() + self._grace_ms)
             raise
 
-    def _process_until_idle(self, name: str) -> int:
+    def _process_until_idle(self, name: str, token: str) -> int:
         """Check until no work is due; return the time of the next check."""
-        while True:
-            state = self.store.get(name)
-            if state.running is not None:
-                progress = self._advance_run(state.schedule, state.running)
-                if progress is not None:
-                    self._record_end(name, state.running, progress)
-                    continue
-            if not self._claim_next(state):
-                return self._next_check_ms(state)
+        with self._renewed(name, token):
+            while True:
+                state = self.store.get(name)
+                if state.running is not None:
+                    progress = self._advance_run(state.schedule, state.running)
+                    if progress is not None:
+                        self._record_end(name, state.running, progress)
+                        continue
+                if not self._claim_next(state):
+                    return self._next_check_ms(state)
+
+    @contextmanager
+    def _renewed(self, name: str, token: str) -> Iterator[None]:
+        """Renew the lease in a thread: the start of a review may fetch a branch, and runs programs for minutes."""
+        is_over = Event()
+
+        def renew() -> None:
+            while not is_over.wait(self._lease_ms / 3000):
+                try:
+                    if self.store.take_lease(name, token, lease_ms=self._lease_ms) != "mine":
+                        return
+                except Exception as error:  # noqa: BLE001 - the lease may still be valid when Redis is back
+                    log.warning("renewing the lease of schedule %s failed: %s", name, error)
+
+        thread = Thread(target=renew, name="symposia-schedule-lease", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()  # a later renewal would take the released schedule again
 
     # -- what runs ------------------------------------------------------------------------------
 

@@ -184,7 +184,7 @@ class ScheduleStore:
         return self._run("schedules/claim", name, args)
 
     def take_lease(self, name: str, token: str, *, lease_ms: int) -> str:
-        """Claim a schedule for a worker; return `mine`, `other` or `missing`."""
+        """Claim a schedule for a worker, or renew its lease; return `mine`, `other` or `missing`."""
         return self._run("schedules/lease", name, {"token": token, "lease_ms": lease_ms})
 
     def release(self, name: str, token: str, *, look_ms: int) -> str:

@@ -74,7 +74,7 @@ class ReviewItemRow(Table, table=True):
     kind: str
     sha256: str
     size: int = Field(sa_type=Big)
-    #: Changed lines, as JSON.
+    #: Changed lines, as JSON; then the removed lines of a change, with negative numbers.
     changed: str | None = None
     #: Hash of panel, item and text: the same hash means the same findings.
     cache_key: str
@@ -118,7 +118,7 @@ class FindingRow(Table, table=True):
     agents: str
     aliases: str
     #: Other fields, as JSON: columns, why, replacement, quote, excerpt, verification,
-    #: suppression, category, side.
+    #: unverified, suppression, category, side.
     details: str
 
 
@@ -131,7 +131,7 @@ _FINDINGS = TypeAdapter(tuple[Finding, ...])
 _SKIPPED = TypeAdapter(tuple[SkippedItem, ...])
 _DETAILS = frozenset(
     {"start_column", "end_column", "why", "replacement", "quote", "excerpt", "verification", "suppression"}
-    | {"category", "side"}
+    | {"category", "side", "unverified"}
 )
 #: Fields of a run that are columns: free text, and text of a fixed form.
 _RUN_TEXTS = ("root_name", "panel", "branch", "repository_folder", "summary")
@@ -176,7 +176,7 @@ def item_rows(run: ReviewRun, row: int) -> list[Row]:
             "kind": result.item.kind.value,
             "sha256": result.item.sha256,
             "size": result.item.size,
-            "changed": None if result.item.changed is None else json.dumps(result.item.changed),
+            "changed": _changed_json(result.item),
             "cache_key": cache_key(run.panel_sha, result.item),
             "state": result.state.value,
             "session_id": result.session_id,
@@ -247,7 +247,6 @@ def _finding(row: RowMapping) -> Finding:
 
 
 def _result(row: RowMapping) -> ItemResult:
-    changed = None if row["changed"] is None else tuple(map(tuple, json.loads(row["changed"])))
     return ItemResult(
         item=Item(
             key=row["item_key"],
@@ -255,7 +254,7 @@ def _result(row: RowMapping) -> ItemResult:
             path=row["path"],
             sha256=row["sha256"],
             size=row["size"],
-            changed=changed,
+            **_line_ranges(row["changed"]),
         ),
         state=row["state"],
         session_id=row["session_id"],
@@ -266,6 +265,24 @@ def _result(row: RowMapping) -> ItemResult:
         findings=parse_findings(row["findings"]),
         usage=_usage(row),
     )
+
+
+def _changed_json(item: Item) -> str | None:
+    """Return an item's column `changed`; removed lines have negative numbers, which release 0.1.0 reads, too."""
+    if item.changed is None:
+        return None
+    return json.dumps([*item.changed, *((-first, -last) for first, last in item.removed)])
+
+
+def _line_ranges(text: str | None) -> dict[str, Any]:
+    """Return the changed and the removed lines in an item's column `changed`."""
+    if text is None:
+        return {}
+    ranges = json.loads(text)
+    return {
+        "changed": tuple((first, last) for first, last in ranges if first >= 0),
+        "removed": tuple((-first, -last) for first, last in ranges if first < 0),
+    }
 
 
 def _counts(usage: Usage) -> Row:

@@ -61,9 +61,7 @@ def update_branch(root: Path, *, token: str | None) -> str:
             git.work_tree,
             {**bare.extra_environment, "GIT_INDEX_FILE": str(git.path_of("index"))},
         )
-        if checkout.names("diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", old):
-            raise InvalidInput("update", branch, "requires a work tree without local changes")
-        checkout.run("read-tree", "-m", "-u", old, new)
+        checkout.run("read-tree", "-m", "-u", _checked_out_tree(checkout, old, new, branch), new)
     git.run("update-ref", "HEAD", new, old)
     return new
 
@@ -97,3 +95,16 @@ def _refuse_local_commits(git: Git, old: str, new: str, branch: str) -> None:
     except GitFailed:
         rule = "must be behind its remote: it has local commits, or the remote was rewritten"
         raise InvalidInput("update", branch, rule) from None
+
+
+def _checked_out_tree(git: Git, old: str, new: str, branch: str) -> str:
+    """Return the tree of the index: of the old commit, or of a later one if an update was killed before its end.
+
+    Raises InvalidInput: the work tree has local changes.
+    """
+    tree = git.run("write-tree").decode().strip()
+    trees = git.run("log", "--format=%T", f"{old}..{new}") + git.run("rev-parse", f"{old}^{{tree}}")
+    is_changed = git.names("diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv")
+    if is_changed or tree not in trees.decode().split():
+        raise InvalidInput("update", branch, "requires a work tree without local changes")
+    return tree

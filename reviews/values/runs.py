@@ -80,7 +80,7 @@ class Item(Frozen):
     size: Annotated[int, Field(ge=0)]
     #: Changed lines from 1, first and last of each range included; None: all of it counts.
     changed: tuple[tuple[int, int], ...] | None = None
-    #: Removed lines of a change, with their numbers before it. Not archived.
+    #: Removed lines of a change, with their numbers before it.
     removed: Annotated[tuple[tuple[int, int], ...], Field(exclude_if=lambda value: not value)] = ()
     #: Earlier path of a file that was renamed since the compared revision; empty: none. Not archived.
     renamed_from: Annotated[Text, Field(max_length=MAX_PATH)] = ""

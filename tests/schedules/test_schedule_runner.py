@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 from redis import Redis
 
+from sessions.table import until
 from symposia.models.errors import InvalidInput, NewerFormat, RedisUnavailable, ScheduleNotFound
 from symposia.models.turns.turn import Usage
 from symposia.schedules.runner import ScheduleRunner
@@ -299,6 +300,21 @@ def test_another_worker_takes_over_a_due_run(room):
     room.client.hset(schedule_keys("often")["entry"], "keeper", "who died|0")  # its lease has run out
     room.process()
     assert len(room.runs.begun) == 1
+
+
+def test_lease_is_renewed_while_a_run_starts(room):
+    room.add(times=1)
+    entry, kept = schedule_keys("often")["entry"], []
+
+    def wait_for_renewal() -> None:
+        first = room.client.hget(entry, "keeper")
+        until(lambda: room.client.hget(entry, "keeper") != first)
+        kept.append(room.store.take_lease("often", "another", lease_ms=1_000))
+
+    room.runs.on_start = wait_for_renewal
+    room.runner(lease_ms=3_000).process_schedule("often")
+    assert (kept, len(room.runs.begun)) == (["other"], 1)
+    assert room.store.take_lease("often", "another", lease_ms=1_000) == "mine", "it was released"
 
 
 def test_waiting_runs_and_history_are_capped(room):

@@ -126,6 +126,7 @@ def test_schedule_lease_belongs_to_one_worker(book):
 def test_release_after_a_notice_checks_again(book):
     book.take_lease(NAME, "a", lease_ms=60_000)
     book.take_lease(NAME, "b", lease_ms=60_000)
+    assert book.take_lease(NAME, "a", lease_ms=60_000) == "mine", "it renews its lease"
     assert book.release(NAME, "a", look_ms=FAR_MS) == "again"
     assert book.release(NAME, "b", look_ms=FAR_MS) == "other"
     assert book.release(NAME, "a", look_ms=FAR_MS) == "released"

@@ -27,9 +27,9 @@ _LEVELS = {Severity.CRITICAL: "failure", Severity.HIGH: "failure", Severity.INFO
 def write_check_run(
     api: HostApi, repository_path: str, revision: str, status: CommitStatus, run: ReviewRun
 ) -> None:
-    """Write the check run of a review; a repeated call adds the annotations that are missing. Raises DeliveryFailed.
+    """Write the check run of a review; a repeated call corrects it and adds missing annotations. Raises DeliveryFailed.
 
-    The annotations of GitHub are text, in which nothing is rendered.
+    A run that did not complete has failed, as its commit status has: "neutral" would satisfy a required check. The annotations of GitHub are text, in which nothing is rendered.
     """
     annotations = [_annotation(finding) for finding in by_weight(run.open_findings) if _has_lines(finding)]
     annotations = annotations[:MAX_ANNOTATIONS]
@@ -37,23 +37,23 @@ def write_check_run(
         "title": headline(run)[:_MAX_TITLE],
         "summary": summary_body(run, run.open_findings, commented=0),
     }
+    result = {"status": "completed", "conclusion": "success" if status.has_passed else "failure"}
     existing = _find(api, f"{repository_path}/commits/{revision}/check-runs", status.name, run)
     if existing is None:
-        conclusion = {True: "success", False: "failure", None: "neutral"}[status.has_passed]
         data = {
+            **result,
             "name": status.name,
             "head_sha": revision,
             "external_id": run.id,
-            "status": "completed",
-            "conclusion": conclusion,
             "output": {**output, "annotations": annotations[:_BATCH]},
         }
         existing = api.call("POST", f"{repository_path}/check-runs", data).data
-        written = _BATCH
-    else:
+        starts = range(_BATCH, len(annotations), _BATCH)
+    else:  # one request at least, because the conclusion may be another one
         written = existing["output"]["annotations_count"]
-    for start in range(written, len(annotations), _BATCH):
-        more = {"output": {**output, "annotations": annotations[start : start + _BATCH]}}
+        starts = range(written, max(len(annotations), written + 1), _BATCH)
+    for start in starts:
+        more = {**result, "output": {**output, "annotations": annotations[start : start + _BATCH]}}
         api.call("PATCH", f"{repository_path}/check-runs/{existing['id']}", more)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ...values.decisions import parse_answer
 from ...values.findings import Finding, FindingStatus, Side, snippet_sha
 from ...values.identity import FindingIdentity, match_identities
 from ...values.runs import Item, ItemState, ReviewRun
@@ -86,7 +87,7 @@ class CommentPlan:
     elsewhere: Sequence[Finding]
     #: Number of open findings that have a comment already.
     kept: int
-    #: Open comments whose place this run has not looked at.
+    #: Comments about findings that are not settled, whose place this run has not looked at.
     not_reviewed: Sequence[ExistingComment] = ()
 
 
@@ -124,9 +125,17 @@ def plan_comments(
     gone = list(_edits_of_gone(run, files, unmatched))
     closed = {gone_edit.comment.comment_id for gone_edit in gone}
     not_reviewed = [
-        comment for comment in unmatched if not (comment.is_resolved or comment.comment_id in closed)
+        comment for comment in unmatched if not (_is_settled(comment) or comment.comment_id in closed)
     ]
     return CommentPlan(create, [*edit, *gone], elsewhere, kept, not_reviewed)
+
+
+def _is_settled(comment: ExistingComment) -> bool:
+    """Return whether a finding is gone or suppressed, or a person who may has decided about it."""
+    if comment.marker.is_gone or comment.resolved_by or is_suppressed_body(comment.body):
+        return True
+    # After `/ignore` the token's user has resolved the thread; a later run edits the comment.
+    return comment.is_resolved and any(parse_answer(answer.text) for answer in comment.answers)
 
 
 def match_comments(

@@ -1,8 +1,9 @@
 """Answers to people who reply to the comments of a delivery, or write a command in a comment.
 
 `/review` asks for a new review, which the caller starts. `/ignore`, "won't fix" and "not a bug" are decisions. Any
-other reply is answered by a model. A webhook may call `reply_to_comment` several times for one comment: it is answered
-once. What counts is what the host shows, not what the event says.
+other reply is answered by a model. A webhook may call `reply_to_comment` several times for one comment: a later call
+does nothing, but calls at the same time may both answer. Answers in threads, and who may decide, are as the host shows
+them; who may write `/review` is on GitHub as the event says.
 """
 
 from __future__ import annotations

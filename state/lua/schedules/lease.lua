@@ -4,7 +4,7 @@
 --- USES: clock
 --- ANSWERS: mine other missing
 --- GUARANTEE: one worker at a time, until it releases the schedule or its lease expires. Workers that ask meanwhile
---- leave a mark, so that the holder looks once more.
+--- leave a mark, so that the holder looks once more; a renewal keeps it.
 local document, keeper = unpack(redis.call('HMGET', entry, 'document', 'keeper'))
 if not document then return { 'missing' } end
 local holder, ends_ms = string.match(keeper or '', '^(.-)|(%d+)$')
@@ -13,5 +13,5 @@ if holder and holder ~= token and tonumber(ends_ms) > NOW then
   return { 'other' }
 end
 redis.call('HSET', entry, 'keeper', string.format('%s|%.0f', token, NOW + lease_ms))
-redis.call('HDEL', entry, 'again')
+if holder ~= token then redis.call('HDEL', entry, 'again') end
 return { 'mine' }

@@ -36,7 +36,7 @@ def written(archive: Archive, run: ReviewRun) -> ReviewRun:
 def test_run_is_read_back_unchanged(archive: Archive) -> None:
     one = a_result(
         a_finding(message=ODD, suggestion=ODD, aliases=("S1",), snippet_sha="ab", confidence=0.25),
-        item=an_item(ODD, text=ODD, kind=ItemKind.CHANGE, changed=((1, 2), (5, 9))),
+        item=an_item(ODD, text=ODD, kind=ItemKind.CHANGE, changed=((1, 2), (5, 9)), removed=((3, 4),)),
         session_id=new_id(),
         usage=Usage(input_tokens=5, output_tokens=7, cost_micros=9, requests=1),
         summary=ODD,

@@ -53,12 +53,25 @@ def test_work_tree_follows_its_remote(remote: Path, clone: Path):
     assert not (clone / "hooked").exists()
 
 
-@pytest.mark.parametrize("case", ["changed", "committed", "detached", "ssh", "gone"])
+@pytest.mark.parametrize("is_newer", [False, True])
+def test_killed_update_is_continued(remote: Path, clone: Path, is_newer: bool):
+    newest = commit(remote, "b.py", "y = 2\n")
+    git(clone, "fetch", "-q")
+    git(clone, "read-tree", "-m", "-u", "HEAD", newest)  # killed before `update-ref HEAD`
+    newest = commit(remote, "c.py", "z = 3\n") if is_newer else newest
+    assert fetching.update_branch(clone, token=None) == newest
+    assert (git(clone, "rev-parse", "HEAD"), git(clone, "status", "--porcelain")) == (newest, "")
+
+
+@pytest.mark.parametrize("case", ["changed", "added", "committed", "detached", "ssh", "gone"])
 def test_work_tree_that_cannot_follow_is_named(remote: Path, clone: Path, case: str):
     before = commit(clone, "c.py", "z = 3\n") if case == "committed" else git(clone, "rev-parse", "HEAD")
     commit(remote, "b.py", "y = 2\n")
     if case == "changed":
         (clone / "a.py").write_text("mine\n")
+    elif case == "added":
+        (clone / "d.py").write_text("mine\n")
+        git(clone, "add", "d.py")
     elif case == "detached":
         git(clone, "checkout", "-q", "--detach")
     elif case == "ssh":

@@ -74,4 +74,5 @@ def findings(draw: st.DrawFn) -> Finding:
         ),
         agents=(draw(st.sampled_from(["ruff", "bandit", "model"])),),
         confidence=draw(st.sampled_from([0.3, 0.6, 1.0])),
+        unverified=draw(st.booleans()),
     )

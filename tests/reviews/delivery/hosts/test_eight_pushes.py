@@ -158,3 +158,9 @@ def test_comments_live_through_eight_pushes(branch: Branch) -> None:
     assert [finding.status for finding in last.findings if not finding.is_open].count(
         FindingStatus.SUPPRESSED
     ) == 1
+
+
+def test_comment_on_a_removed_line_is_gone_after_all_removed_lines_were_shown(branch: Branch) -> None:
+    branch.push(FIRST, check("Anybody may load"))
+    branch.push(f"{FIRST}\n# The proxy checks it.\n")
+    assert (branch.states(), branch.last_status()) == (["gone+resolved"], "success")

@@ -390,10 +390,17 @@ def test_check_run_has_every_annotation_once(github):
     for _ in range(2):
         deliver(github, run, check_run=True, max_comments=0)
     (check,) = github.checks
+    check["conclusion"] = "neutral"  # an earlier delivery wrote another result
+    deliver(github, run, check_run=True, max_comments=0)
     assert (check["conclusion"], check["name"]) == ("failure", "symposia/code/shop")
     titles = [it["title"] for it in check["output"]["annotations"]]
     assert len(titles) == len(set(titles)) * 2 == 120
     assert github.statuses == []
+
+
+def test_check_run_of_an_incomplete_review_satisfies_no_rule(github):
+    deliver(github, a_reviewed_pull(state=RunState.PARTIAL), check_run=True)
+    assert [check["conclusion"] for check in github.checks] == ["failure"]
 
 
 def test_missing_code_scanning_is_a_clear_error(github):

@@ -38,9 +38,10 @@ class Talk:
             host.merge_requests[NUMBER] = MergeRequest(HEAD, {"app.py": PATCH})
         self.deliver()
 
-    def deliver(self) -> str:
-        """Deliver a run that reports `KEY`; return the body of its comment."""
-        run = a_reviewed_pull(KEY, repository_url=REPOSITORY)
+    def deliver(self, *, has_read: bool = True) -> str:
+        """Deliver a run that reports `KEY`, or has not read its file; return the body of its comment."""
+        run = a_reviewed_pull(*[KEY] * has_read, repository_url=REPOSITORY)
+        run = run if has_read else run.model_copy(update={"results": ()})
         self.destinations.deliver("host", payload(run), decisions=self.store)
         first = self.thread.get("comment") or self.thread["notes"][0]
         return str(first["body"])
@@ -132,15 +133,24 @@ def test_event_of_another_repository_is_refused(talk: Talk) -> None:
         talk.reply({**data, "repository": other, "project": other})
 
 
-def test_thread_that_the_author_of_a_pull_request_resolves_decides_nothing(talk: Talk) -> None:
+@pytest.mark.parametrize("has_read", [True, False])
+def test_thread_that_the_author_of_a_pull_request_resolves_decides_nothing(
+    talk: Talk, has_read: bool
+) -> None:
     if isinstance(talk.host, GitHub):
         talk.host.pulls[NUMBER].author = ("mallory", "CONTRIBUTOR")
         talk.host.resolve(talk.thread, "mallory")
     else:
         talk.host.resolve(talk.thread, 4)
-    talk.deliver()
+    talk.deliver(has_read=has_read)
     assert talk.store.all() == []
     assert talk.host.statuses[-1][1]["state"] in ("failure", "failed")
+
+
+def test_ignored_comment_counts_no_more_in_a_run_that_has_not_looked_at_it(talk: Talk) -> None:
+    talk.reply(talk.say("/ignore the key is public"))
+    talk.deliver(has_read=False)
+    assert talk.host.statuses[-1][1]["state"] == "success"
 
 
 COMMENT = {"node_id": "1", "body": "/review", "user": {"type": "User"}, "author_association": "OWNER"}

@@ -213,6 +213,7 @@ class GitHub(JsonServer):
     def _add_annotations(self, number: str, *, body: dict[str, Any], **_: Any) -> Answer:
         _check_annotations(body["output"])
         (run,) = [it for it in self.checks if it["id"] == int(number)]
+        run["conclusion"] = body["conclusion"]
         run["output"]["annotations"] = run["output"]["annotations"] + body["output"]["annotations"]
         self.changed()
         return 200, run
