@@ -138,4 +138,7 @@ def test_missing_tool_is_named_once(worked: Terminal, project, monkeypatch):
     monkeypatch.setenv("PATH", str(empty))
     said = worked.call("review", str(project), "--json")
     assert said.code == 0, said
-    assert said.json()["summary"] == "1 item: 1 done. Reviewed 1 of 3 items (33%); not reviewed: 2 not installed: shellcheck."
+    assert (
+        said.json()["summary"]
+        == "1 item: 1 done. Reviewed 1 of 3 items (33%); not reviewed: 2 not installed: shellcheck."
+    )
