@@ -106,6 +106,18 @@ EXAMPLES = (
         "symposia review eval examples/review_eval/dataset.toml",
     ),
     Example(
+        "review_eval_changes",
+        "a dataset of changes that scores panels of reviewers",
+        ("review_eval_changes",),
+        "symposia review eval examples/review_eval_changes/dataset.toml",
+    ),
+    Example(
+        "review_eval_commits",
+        "commits of public projects, and a program that writes a dataset of them",
+        ("review_eval_commits",),
+        "python examples/review_eval_commits/fetch.py examples/review_eval_commits/commits.toml commits",
+    ),
+    Example(
         "celery_app",
         "a Celery application with a session between its tasks",
         ("celery_app",),

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from ...models.errors import InvalidInput
 from ..common.options import AsJson, Verbose, open_client
 from ..common.screen import console, print_json, printable
 from .options import Model
@@ -98,6 +97,8 @@ def reply(
 
 def _read_event(path: Path) -> dict[str, object]:
     """Return the JSON object in a file."""
+    from ...models.errors import InvalidInput
+
     try:
         if path.stat().st_size > MAX_EVENT_BYTES:
             raise InvalidInput("event", str(path), f"must have at most {MAX_EVENT_BYTES} bytes")

@@ -41,4 +41,5 @@ redis.call('PEXPIRE', batch, ttl_ms)
 redis.call('PEXPIRE', items, ttl_ms)
 redis.call('PEXPIRE', waiting, ttl_ms)
 redis.call('PEXPIRE', running, ttl_ms)
-return { repeats and 'again' or 'settled', equal_errors }
+if repeats then return { 'again', equal_errors } end
+return { 'settled', equal_errors }
