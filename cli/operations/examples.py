@@ -107,13 +107,13 @@ EXAMPLES = (
     ),
     Example(
         "review_eval_changes",
-        "a dataset of changes that scores panels of reviewers",
+        "a dataset of changes for panels",
         ("review_eval_changes",),
         "symposia review eval examples/review_eval_changes/dataset.toml",
     ),
     Example(
         "review_eval_commits",
-        "commits of public projects, and a program that writes a dataset of them",
+        "a dataset of public commits, to fetch",
         ("review_eval_commits",),
         "python examples/review_eval_commits/fetch.py examples/review_eval_commits/commits.toml commits",
     ),

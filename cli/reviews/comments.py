@@ -100,11 +100,14 @@ def _read_event(path: Path) -> dict[str, object]:
     from ...models.errors import InvalidInput
 
     try:
-        if path.stat().st_size > MAX_EVENT_BYTES:
-            raise InvalidInput("event", str(path), f"must have at most {MAX_EVENT_BYTES} bytes")
-        data = json.loads(path.read_bytes())
+        is_too_long = path.stat().st_size > MAX_EVENT_BYTES
+        text = b"" if is_too_long else path.read_bytes()
     except OSError as error:
         raise InvalidInput("event", str(path), f"cannot be read: {error.strerror}") from None
+    if is_too_long:
+        raise InvalidInput("event", str(path), f"must have at most {MAX_EVENT_BYTES} bytes")
+    try:
+        data = json.loads(text)
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
