@@ -15,7 +15,7 @@ from ..views.collab_cells import cells_of, dollars
 from ..views.session_search import SearchPage
 from .base import DashboardHandler, PageHandler, one_of_process
 from .collabs import query_params
-from .fragments import sent_pages
+from .fragments import Templates, sent_pages
 
 if TYPE_CHECKING:
     from ..views.collab_row import CollabRow
@@ -55,38 +55,33 @@ class ListHtml:
 
     def __init__(self, handler: DashboardHandler) -> None:
         self._searches = ListSearches(handler.services)
-        self._loader = handler.application.settings["template_loader"]
+        self._render = Templates(handler).render
         self._base_url = handler.base_url
-
-    def _render(self, name: str, **values: object) -> str:
-        template = self._loader.load(f"fragments/{name}.html")
-        text: str = template.generate(base_url=self._base_url, **values).decode()
-        return text.strip()
 
     def row(self, row: CollabRow) -> str:
         """Return the HTML of a row."""
-        return self._render("collab_row", row=row, cells=cells_of(row))
+        return self._render("fragments/collab_row", row=row, cells=cells_of(row))
 
     async def search(self, query: SessionQuery) -> ListPage:
         """Return the rows of a query, and the parts around them."""
         links = list_parts.Links(self._base_url, query)
         page = await self._searches.page(query)
         html = {
-            "tabs": self._render("collab_tabs", tabs=list_parts.tabs(query, page.counts, links)),
-            "covers": self._render("collab_covers", covers=page.covers, links=links),
+            "tabs": self._render("fragments/collab_tabs", tabs=list_parts.tabs(query, page.counts, links)),
+            "covers": self._render("fragments/collab_covers", covers=page.covers, links=links),
         }
         if query.group:
             return ListPage((), html | {"groups": await self._groups(query, links)})
         pager = list_parts.pager(query, shown=len(page.rows), total=page.total, pages=page.pages, links=links)
         html["empty"] = await self._empty(query, page, links)
-        html["pager"] = self._render("collab_pager", pager=pager)
-        html["select-all"] = self._render("collab_select_all", total=page.total, links=links)
+        html["pager"] = self._render("fragments/collab_pager", pager=pager)
+        html["select-all"] = self._render("fragments/collab_select_all", total=page.total, links=links)
         return ListPage(page.rows, html)
 
     async def _groups(self, query: SessionQuery, links: list_parts.Links) -> str:
         groups, _ = await self._searches.groups(query)
         return self._render(
-            "collab_groups",
+            "fragments/collab_groups",
             title=GROUP_TITLES[query.group],
             groups=groups,
             query=query,
@@ -104,7 +99,7 @@ class ListHtml:
             if total and len(filters) > 1:
                 others.append((words, total, list_parts.Links(self._base_url, other).to()))
         return self._render(
-            "collab_empty", is_empty=not page.rows, filters=filters, others=others, links=links
+            "fragments/collab_empty", is_empty=not page.rows, filters=filters, others=others, links=links
         )
 
 

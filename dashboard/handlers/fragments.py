@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from tornado.web import Application
 
+from ...models.errors import ArchiveError, StateError
 from ...models.text.redact import json_text
 from ..live.fragments import Fragments, SentFragments, SentPages, View
 from .base import DashboardHandler, one_of_process
@@ -23,13 +24,47 @@ def sent_pages(application: Application) -> SentPages:
     return one_of_process(application, SentPages, SentPages)
 
 
-def render_fragment(handler: DashboardHandler, name: str, **values: object) -> str:
-    """Return a template in `templates/fragments/` as HTML."""
-    template = handler.application.settings["template_loader"].load(f"fragments/{name}.html")
-    text: str = template.generate(
-        base_url=handler.base_url, allows_actions=handler.allows_actions, **values
-    ).decode()
-    return text.strip()
+class Templates:
+    """The templates of a page's parts. It may outlive the request of its handler.
+
+    Args:
+        handler: Any handler of the application.
+        names: Names that all of them use.
+    """
+
+    def __init__(self, handler: DashboardHandler, **names: object) -> None:
+        self._loader = handler.application.settings["template_loader"]
+        self._names = {"base_url": handler.base_url, "allows_actions": handler.allows_actions, **names}
+
+    def render(self, template: str, /, **values: object) -> str:
+        """Return a template as HTML; its path is relative to `templates/`, without `.html`."""
+        text: str = self._loader.load(f"{template}.html").generate(**self._names, **values).decode()
+        return text.strip()
+
+
+class PolledView:
+    """The view of a page whose fragments are read again and again. During an outage, they stay as they are.
+
+    Args:
+        read: Returns the fragments of this moment.
+    """
+
+    def __init__(self, read: Callable[[], Awaitable[Fragments]]) -> None:
+        self._read = read
+        self._newest: Fragments | None = None
+
+    async def read(self) -> Fragments:
+        """Return the fragments of this moment."""
+        try:
+            self._newest = await self._read()
+        except (StateError, ArchiveError):
+            if self._newest is None:
+                raise
+        return self._newest
+
+    async def wait(self, timeout_s: float) -> None:
+        """Wait until the fragments are read again."""
+        await asyncio.sleep(timeout_s)
 
 
 def sent_token(handler: DashboardHandler) -> str:

@@ -17,7 +17,7 @@ from ..views.questions import MAX_QUESTIONS, OpenQuestion, Person, build_questio
 from ..views.session.bounded_cache import BoundedCache
 from ..views.session.markdown import render_markdown
 from .base import ActionHandler, DashboardHandler, DataHandler, PageHandler, one_of_process
-from .fragments import render_fragment, sent_pages
+from .fragments import Templates, sent_pages
 from .session_actions import answer_question, read_text
 
 #: Maximum bytes of rendered questions of this process.
@@ -42,6 +42,7 @@ class InboxView:
 
     def __init__(self, handler: DashboardHandler) -> None:
         self._handler = handler
+        self._render = Templates(handler).render
         self._sessions = handler.services.sessions
         self._path = handler.reverse_url("inbox")
         self.params, self.notices = read_inbox_params(
@@ -69,10 +70,9 @@ class InboxView:
         }
         order = tuple(html)
         tabs = inbox_tabs(params, questions, self._path, viewer=self._handler.user_name)
-        html["tabs"] = render_fragment(self._handler, "inbox_tabs", tabs=tabs)
-        html["inbox-end"] = render_fragment(
-            self._handler,
-            "inbox_end",
+        html["tabs"] = self._render("fragments/inbox_tabs", tabs=tabs)
+        html["inbox-end"] = self._render(
+            "fragments/inbox_end",
             path=self._path,
             params=params,
             shown=len(order),
@@ -87,8 +87,8 @@ class InboxView:
 
     def _render_question(self, question: OpenQuestion) -> str:
         rendered = render_markdown(question.text)
-        return render_fragment(
-            self._handler, "question", question=question, rendered=rendered, time_html=time_html, exact=escape
+        return self._render(
+            "fragments/question", question=question, rendered=rendered, time_html=time_html, exact=escape
         )
 
 

@@ -30,6 +30,7 @@ from ..views.review_queries import STATES, FindingQuery, RunQuery, UrlQuery
 from ..views.review_rows import build_review
 from ..views.texts import duration
 from .base import DashboardHandler, one_of_process
+from .fragments import Templates
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -42,6 +43,10 @@ _FRESH_S = 2.0
 MAX_ADDRESSES = 32
 #: State of a review or an item -> class of its badge; others have none.
 _BADGES = {"running": "active", "opening": "active", "partial": "retry", "unreadable": "failed"}
+
+
+def _badge(state: str) -> str:
+    return _BADGES.get(state, state)
 
 
 def _put(cache: OrderedDict[K, V], key: K, value: V) -> None:
@@ -71,8 +76,8 @@ class ReviewHtml:
     def __init__(self, handler: DashboardHandler) -> None:
         self._client = handler.services.client
         self._runs = review_runs(handler)
-        self._loader = handler.application.settings["template_loader"]
-        self._base_url = handler.base_url
+        names = {"count_of": count_of, "dollars": dollars, "time_html": time_html, "badge": _badge}
+        self._render = Templates(handler, **names).render
         self._path = f"{handler.base_url}/reviews"
         self._allows_actions = handler.allows_actions
         #: Cursor -> page of the list, and the time of its reading.
@@ -80,19 +85,6 @@ class ReviewHtml:
         self._lock = asyncio.Lock()
         #: Id of a review (empty: the list) and query -> what the fragments were made from, and the fragments.
         self._rendered: OrderedDict[tuple[str, UrlQuery], tuple[object, Fragments]] = OrderedDict()
-
-    def _render(self, name: str, *, folder: str = "reviews", **values: object) -> str:
-        template = self._loader.load(f"{folder}/{name}.html")
-        text: str = template.generate(
-            base_url=self._base_url,
-            allows_actions=self._allows_actions,
-            count_of=count_of,
-            dollars=dollars,
-            time_html=time_html,
-            badge=lambda state: _BADGES.get(state, state),
-            **values,
-        ).decode()
-        return text.strip()
 
     async def _list(self, cursor: str) -> ResultPage[ListedReview]:
         """Return a page of the list, at most some seconds old."""
@@ -132,12 +124,14 @@ class ReviewHtml:
         ]
         reviews = query.select(page.items)
         html = {
-            f"run-{review.id}": self._render("run", review=review, started_ms=_started_ms(review))
+            f"run-{review.id}": self._render("reviews/run", review=review, started_ms=_started_ms(review))
             for review in reviews
         }
         parts = {
-            "tabs": self._render("collab_tabs", folder="fragments", tabs=tabs),
-            "pager": self._render("list_pager", query=query, page=page, shown=len(reviews), path=self._path),
+            "tabs": self._render("fragments/collab_tabs", tabs=tabs),
+            "pager": self._render(
+                "reviews/list_pager", query=query, page=page, shown=len(reviews), path=self._path
+            ),
         }
         return Fragments(html | parts, {"rows": tuple(html)})
 
@@ -173,7 +167,7 @@ class ReviewHtml:
         sessions = {result.item.path: result.session_id for result in run.results}
         html = {
             group.element: self._render(
-                "group",
+                "reviews/group",
                 group=group,
                 sessions=sessions,
                 STATUSES=STATUSES,
@@ -188,12 +182,16 @@ class ReviewHtml:
             for group in groups
         }
         lists = {"groups": tuple(html)}
-        html["summary"] = self._render("summary", notice=notice, **values)
-        html["numbers"] = self._render("numbers", tiles=review_page.tiles(review, before, query, path))
-        html["trend"] = self._render("trend", bars=review_page.trend_bars(loaded.trend), **values)
-        html["pager"] = self._render("pager", total=total, page_size=review_page.MAX_FINDINGS, **values)
-        html["failures"] = self._render("failures", failures=review_page.failures(run), **values)
-        html["others"] = self._render("others", clean=review_page.clean_items(run), **values)
+        html["summary"] = self._render("reviews/summary", notice=notice, **values)
+        html["numbers"] = self._render(
+            "reviews/numbers", tiles=review_page.tiles(review, before, query, path)
+        )
+        html["trend"] = self._render("reviews/trend", bars=review_page.trend_bars(loaded.trend), **values)
+        html["pager"] = self._render(
+            "reviews/pager", total=total, page_size=review_page.MAX_FINDINGS, **values
+        )
+        html["failures"] = self._render("reviews/failures", failures=review_page.failures(run), **values)
+        html["others"] = self._render("reviews/others", clean=review_page.clean_items(run), **values)
         return Fragments(html, lists)
 
 

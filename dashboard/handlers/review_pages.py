@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-
-from ...models.errors import ArchiveError, StateError
 from ...reviews.reports.formats import formats
 from ...reviews.reports.report_model import STATUSES
 from ..live.fragments import Fragments, SentFragments
@@ -14,34 +10,9 @@ from ..views.review_queries import SEVERITIES, FindingQuery, RunQuery
 from ..views.review_rows import build_review
 from .base import DashboardHandler, DataHandler, PageHandler
 from .collabs import query_params
-from .fragments import poll_fragments, send_fragments, sent_pages
+from .fragments import PolledView, poll_fragments, send_fragments, sent_pages
 from .live import OPENING, StreamHandler
 from .review_html import review_html
-
-
-class PolledView:
-    """The view of a page whose fragments are read again and again. During an outage, they stay as they are.
-
-    Args:
-        read: Returns the fragments of this moment.
-    """
-
-    def __init__(self, read: Callable[[], Awaitable[Fragments]]) -> None:
-        self._read = read
-        self._newest: Fragments | None = None
-
-    async def read(self) -> Fragments:
-        """Return the fragments of this moment."""
-        try:
-            self._newest = await self._read()
-        except (StateError, ArchiveError):
-            if self._newest is None:
-                raise
-        return self._newest
-
-    async def wait(self, timeout_s: float) -> None:
-        """Wait until the fragments are read again."""
-        await asyncio.sleep(timeout_s)
 
 
 def _view(handler: DashboardHandler, *parts: str) -> PolledView:

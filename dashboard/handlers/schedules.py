@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from pydantic import JsonValue
 from tornado.web import url
 
-from ...models.errors import ScheduleNotFound, StateError
+from ...models.errors import ScheduleNotFound
 from ..live.fragments import Fragments, SentFragments
 from ..views.collab_cells import SHORT_ID, dollars, time_html
 from ..views.schedule_rows import (
@@ -29,7 +29,7 @@ from ..views.schedule_rows import (
 )
 from ..views.texts import duration
 from .base import ActionHandler, DashboardHandler, DataHandler, PageHandler, one_of_process
-from .fragments import render_fragment, sent_pages
+from .fragments import PolledView, Templates, sent_pages
 
 #: Group of a schedule's name in URLs.
 _NAME = r"([A-Za-z0-9][A-Za-z0-9_.-]{0,63})"
@@ -81,7 +81,7 @@ class RecentPages:
         self.changed = asyncio.Event()
 
 
-class SchedulesView:
+class SchedulesView(PolledView):
     """The live parts of an open page of schedules.
 
     Args:
@@ -89,26 +89,32 @@ class SchedulesView:
     """
 
     def __init__(self, handler: DashboardHandler) -> None:
-        self._handler = handler
+        super().__init__(self._read_recent)
+        self._schedules = handler.services.client.schedules
         self._path = handler.reverse_url("schedules")
         self._recent = one_of_process(handler.application, RecentPages, RecentPages)
-        self._last: Fragments | None = None
         self.params = SchedulesParams(handler.query_text("start"), handler.query_text("history"))
+        self._render = Templates(
+            handler,
+            params=self.params,
+            path=self._path,
+            time_html=time_html,
+            zoned_time_html=zoned_time_html,
+            dollars=dollars,
+            duration=duration,
+            outcome_classes=OUTCOME_CLASSES,
+            SHORT_ID=SHORT_ID,
+            HISTORY=HISTORY,
+        ).render
 
-    async def read(self) -> Fragments:
-        """Return fragments that are at most `READ_EVERY_S` seconds old; while Redis does not answer, the last ones."""
+    async def _read_recent(self) -> Fragments:
+        """Return fragments that are at most `READ_EVERY_S` seconds old."""
         began, pages = time.monotonic(), self._recent.pages
         if (recent := pages.get(self.params)) is None or began - recent[0] >= READ_EVERY_S:
-            try:
-                recent = began, await self.load()
-            except StateError:
-                if self._last is None:
-                    raise
-                return self._last
+            recent = began, await self.load()
             if len(pages) >= _MAX_ADDRESSES:
                 pages.clear()
             pages[self.params] = recent
-        self._last = recent[1]
         return recent[1]
 
     async def wait(self, timeout_s: float) -> None:
@@ -119,7 +125,7 @@ class SchedulesView:
 
     async def load(self) -> Fragments:
         """Return the fragments of this moment."""
-        schedules, params = self._handler.services.client.schedules, self.params
+        schedules, params = self._schedules, self.params
         page = build_schedule_page(await schedules.page(after=params.start, limit=PAGE + 1), limit=PAGE)
         runs: list[RunRow] = []
         with suppress(ScheduleNotFound):  # it was removed, or is none
@@ -131,33 +137,17 @@ class SchedulesView:
         for row in page["schedules"]:
             html[f"schedule-{row['name']}"] = self._row(row)
             if row["name"] == params.history:
-                html["history"] = self._render("schedule_history", row=row, runs=runs)
+                html["history"] = self._render("fragments/schedule_history", row=row, runs=runs)
         order = tuple(html)
         more = params.href(self._path, start=page["next"]) if page["next"] else ""
-        html["schedules-end"] = self._render("schedules_end", shown=len(order), more=more)
+        html["schedules-end"] = self._render("fragments/schedules_end", shown=len(order), more=more)
         return Fragments(html, {"rows": order})
 
     def _row(self, row: ScheduleRow) -> str:
         name = row["name"]
         is_open = name == self.params.history
         history = self.params.href(self._path, history="" if is_open else name)
-        return self._render("schedule", row=row, is_open=is_open, history=history)
-
-    def _render(self, template: str, **values: object) -> str:
-        return render_fragment(
-            self._handler,
-            template,
-            params=self.params,
-            path=self._path,
-            time_html=time_html,
-            zoned_time_html=zoned_time_html,
-            dollars=dollars,
-            duration=duration,
-            outcome_classes=OUTCOME_CLASSES,
-            SHORT_ID=SHORT_ID,
-            HISTORY=HISTORY,
-            **values,
-        )
+        return self._render("fragments/schedule", row=row, is_open=is_open, history=history)
 
 
 class SchedulesPage(PageHandler):

@@ -25,6 +25,7 @@ from ..views.session.transcript import Transcript
 from ..views.session.turn_entries import TurnEntry, TurnFacts, build_entries, live_entries
 from ..views.texts import duration, short_duration
 from .base import DashboardHandler
+from .fragments import Templates
 
 #: Participants above whose number their table scrolls.
 MAX_PEOPLE = 12
@@ -70,20 +71,10 @@ class SessionHtml:
     """
 
     def __init__(self, handler: DashboardHandler) -> None:
-        self._loader = handler.application.settings["template_loader"]
         self._base_url = handler.base_url
-        self._task_url = handler.reverse_url("task", "")
-        self._allows_actions = handler.allows_actions
-        self._sessions = handler.services.sessions
-
-    def render(self, template_name: str, session_id: str, **values: object) -> str:
-        """Return a template in `templates/session/` as HTML."""
-        template = self._loader.load(f"session/{template_name}.html")
-        text: str = template.generate(
-            base_url=self._base_url,
-            session_id=session_id,
-            task_url=self._task_url,
-            allows_actions=self._allows_actions,
+        self._templates = Templates(
+            handler,
+            task_url=handler.reverse_url("task", ""),
             count_of=count_of,
             dollars=dollars,
             duration=duration,
@@ -91,9 +82,12 @@ class SessionHtml:
             markdown=render_markdown,
             time_html=time_html,
             state_class=lambda state: _STATES.get(state, ""),
-            **values,
-        ).decode()
-        return text.strip()
+        )
+        self._sessions = handler.services.sessions
+
+    def render(self, template_name: str, session_id: str, **values: object) -> str:
+        """Return a template in `templates/session/` as HTML."""
+        return self._templates.render(f"session/{template_name}", session_id=session_id, **values)
 
     def fragments(
         self,
