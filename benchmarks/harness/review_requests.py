@@ -68,7 +68,9 @@ def plan_review(root: Path, selection: FileSelection = FileSelection(), *, panel
     readers = readers_of(chosen, {"model": MODEL})
     planner = planner_of(order, readers, Project(chosen, root))
     plans = [planner.plan(read) for read in _reviewed(order)]
-    sessions = [session for plan in plans for session in plan.sessions if is_read_by_models(session, readers)]
+    sessions = [
+        session for plan in plans for session in plan.sessions if is_read_by_models(session.item, readers)
+    ]
     files = [file for plan in plans for file in plan.changed]
     sessions += planner.together(files, [plan.item for plan in plans], ())
     seat = next(seat for seat in chosen.seats if seat.model)

@@ -40,8 +40,8 @@ from ..values.checks import (
 )
 from ..values.findings import Finding, with_snippets
 from ..values.panels import Panel, Seat
-from ..values.runs import ItemResult, ItemState, PartReaders
-from .needs import count_shares
+from ..values.runs import ItemResult, ItemState
+from .needs import count_shares, is_read_by_models
 
 #: Stop reasons of sessions that end before their panel has finished.
 _EARLY_END_REASONS = frozenset({"token_budget", "cost_budget", "deadline", "no_answer", "exhausted"})
@@ -88,9 +88,8 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
 
 def _guide(head: BatchHead, record: ItemRecord) -> list[dict[str, str]]:
     """Return the message that says what counts as a finding; empty if no model takes part."""
-    part = record.item.part
-    is_read_by_models = bool(head.readers) and (part is None or part.readers is not PartReaders.PROGRAMS)
-    return [{"role": "system", "content": head.guide}] if head.guide and is_read_by_models else []
+    has_guide = head.guide and is_read_by_models(record.item, head.readers)
+    return [{"role": "system", "content": head.guide}] if has_guide else []
 
 
 def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, JsonValue]:

@@ -16,7 +16,7 @@ from ..chunks.planner import ORCHESTRATOR, PlannedSession, panel_of_part
 from ..state.records import Needs
 from ..values.checks import VERIFIER
 from ..values.panels import Panel, Seat
-from ..values.runs import ItemPart, PartReaders
+from ..values.runs import Item, ItemPart, PartReaders
 
 #: Tokens of a system prompt without instructions, and of an answer whose length is not limited.
 PROMPT_TOKENS, ANSWER_TOKENS = 500, 600
@@ -26,9 +26,9 @@ _LEADER_REQUESTS = 2
 _INPUT_SLACK = 2
 
 
-def is_read_by_models(session: PlannedSession, readers: Mapping[str, ReaderModel]) -> bool:
-    """Return whether models take part in a session."""
-    part = session.item.part
+def is_read_by_models(item: Item, readers: Mapping[str, ReaderModel]) -> bool:
+    """Return whether models take part in the session of an item."""
+    part = item.part
     return bool(readers) and (part is None or part.readers is not PartReaders.PROGRAMS)
 
 
@@ -36,7 +36,7 @@ def session_needs(
     session: PlannedSession, panel: Panel, readers: Mapping[str, ReaderModel]
 ) -> tuple[int, int | None]:
     """Return the expected tokens and cost in millionths of a US dollar; None: a price is not known."""
-    if not is_read_by_models(session, readers):
+    if not is_read_by_models(session.item, readers):
         return 0, 0
     tokens, cost, is_priced = 0, 0.0, True
     for seat in _model_seats(panel, readers, session.item.part):

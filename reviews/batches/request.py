@@ -175,7 +175,7 @@ def _estimate(
     costs = [cost for _, cost in needs]
     return ItemEstimate(
         item.path,
-        chunks=sum(is_read_by_models(session, readers) for session in sessions),
+        chunks=sum(is_read_by_models(session.item, readers) for session in sessions),
         sessions=len(sessions),
         tokens=sum(tokens for tokens, _ in needs),
         cost_micros=None if None in costs else sum(cost or 0 for cost in costs),

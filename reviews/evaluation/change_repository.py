@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import atexit
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from ...models.errors import GitFailed
+from ..sources.git import Git
 
-#: Maximum seconds of one call of git.
-_TIMEOUT_S = 120
 _COMMIT = (
     "-c",
     "user.name=symposia",
@@ -36,8 +33,9 @@ def change_repository(before: Path, after: Path, paths: Iterable[str]) -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     names = list(paths)
     _copy(before, folder, names)
+    git = Git(folder / ".git", folder, folder)
     for arguments in (("init", "-q"), ("add", "-A"), _COMMIT):
-        _git(folder, *arguments)
+        git.run(*arguments)
     for name in names:
         (folder / name).unlink(missing_ok=True)
     _copy(after, folder, names)
@@ -49,21 +47,3 @@ def _copy(source: Path, target: Path, names: Iterable[str]) -> None:
         if (source / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, target / name)
-
-
-def _git(folder: Path, *arguments: str) -> None:
-    program = shutil.which("git")
-    if program is None:
-        raise GitFailed("git is not installed")
-    environment = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "HOME": "/dev/null"}
-    try:
-        subprocess.run(
-            [program, *arguments],
-            cwd=folder,
-            env=environment,
-            check=True,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise GitFailed(f"git {arguments[0]} failed: {type(error).__name__}") from None

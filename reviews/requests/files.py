@@ -182,17 +182,16 @@ def _change(root: Path, chosen: FileSelection) -> ChangeDescription | None:
     """Return what the commits of a selection say; None: whole files are selected."""
     if not (chosen.since or chosen.base):
         return None
-    repository = Repository.find(root)
-    if repository is None:
-        return ChangeDescription()
+    commits: tuple[str, ...] = ()
     with suppress(InvalidInput, GitFailed):  # the source reports it
-        since = (
-            repository.resolve_commit(chosen.since, field="since")
-            if chosen.since
-            else repository.fork_point(chosen.base or "")
-        )
-        return ChangeDescription(commits=repository.commit_messages(since))
-    return ChangeDescription()
+        if (repository := Repository.find(root)) is not None:
+            since = (
+                repository.resolve_commit(chosen.since, field="since")
+                if chosen.since
+                else repository.fork_point(chosen.base or "")
+            )
+            commits = repository.commit_messages(since)
+    return ChangeDescription(commits=commits)
 
 
 #: The default panel.

@@ -77,17 +77,24 @@ class Decisions(Protocol):
         """Store decisions."""
 
 
-class CodeHost(Protocol):
-    """One pull request of a code host, or its repository. All methods raise DeliveryFailed."""
+class PullRequest(Protocol):
+    """A pull request of a code host, with its comments. All methods raise DeliveryFailed."""
 
     #: Number of the pull request.
     number: int
 
-    def tag(self, anchor: Anchor) -> str:
-        """Return the language of a code block that can be committed."""
-
     def read(self) -> PullState:
         """Return the state of the pull request."""
+
+    def set_resolved(self, comment: ExistingComment, *, is_resolved: bool) -> None:
+        """Resolve or reopen the thread of a comment, if the token may."""
+
+
+class CodeHost(PullRequest, Protocol):
+    """One pull request of a code host, or its repository. All methods raise DeliveryFailed."""
+
+    def tag(self, anchor: Anchor) -> str:
+        """Return the language of a code block that can be committed."""
 
     def create_summary(self, body: str) -> str:
         """Create the summary, and return the id of the comment."""
@@ -106,9 +113,6 @@ class CodeHost(Protocol):
 
     def delete_comment(self, comment: ExistingComment) -> None:
         """Delete a second comment about the same finding."""
-
-    def set_resolved(self, comment: ExistingComment, *, is_resolved: bool) -> None:
-        """Resolve or reopen the thread of a comment, if the token may."""
 
     def is_merge_of(self, revision: str, head: str) -> bool:
         """Return whether a commit merges the head of the pull request into its base."""

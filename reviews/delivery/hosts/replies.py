@@ -21,7 +21,7 @@ from ...values.decisions import Decision, Verdict, parse_answer
 from .comments import fenced, plain_text
 from .markers import find_reply_marker, reply_marker, without_marker
 from .plan import ExistingComment, PersonAnswer
-from .publish import Decisions, PullState
+from .publish import Decisions, PullRequest, PullState
 
 #: Maximum characters of an answer.
 MAX_REPLY = 10_000
@@ -72,22 +72,14 @@ class CommentEvent:
     is_on_line: bool = False
 
 
-class ReplyHost(Protocol):
+class ReplyHost(PullRequest, Protocol):
     """A pull request whose comments are answered. All methods raise DeliveryFailed."""
-
-    number: int
-
-    def read(self) -> PullState:
-        """Return the state of the pull request."""
 
     def is_trusted(self, author: Mapping[str, Any]) -> bool:
         """Return whether the author of a comment may change the repository."""
 
     def reply(self, comment: ExistingComment, body: str) -> None:
         """Answer in the thread of a comment."""
-
-    def set_resolved(self, comment: ExistingComment, *, is_resolved: bool) -> None:
-        """Resolve or reopen the thread of a comment, if the token may."""
 
 
 def parse_event(data: Any) -> CommentEvent | None:
