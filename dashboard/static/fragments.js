@@ -23,7 +23,7 @@ const address = (end) => {
 };
 
 /** Show fragments: `html` by id, and `lists`: the ids of a list in their order. */
-function show({ html = {}, lists = {} }) {
+export function show({ html = {}, lists = {} }) {
   const fresh = new Map();
   for (const [id, text] of Object.entries(html)) {
     const holder = document.createElement("template");

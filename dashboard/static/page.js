@@ -61,7 +61,7 @@ export function make(name, attributes = {}, ...children) {
 }
 
 /** Return a text with "␛" for ESC and "\u202e" for a control of the writing direction, as `make_visible` of the server. */
-function makeVisible(text) {
+export function makeVisible(text) {
   return String(text).replaceAll("\r\n", "\n").replace(INVISIBLE, picture);
 }
 
