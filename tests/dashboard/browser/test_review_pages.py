@@ -45,7 +45,7 @@ def runs(services, tmp_path_factory):
             (file := folder / "code" / path).parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
         job = services.client.review(
-            folder / "code", panel="house", root_name="shop", panels_file=panels, everything=True
+            folder / "code", panel="house", root_name="bookshop", panels_file=panels, everything=True
         )
         result_of(job, timeout_s=120)
         return job
@@ -62,14 +62,14 @@ def finding(page: Page, rule: str):
 def test_list_shows_severities_trend_progress_and_failures(runs, open_tab):
     page = open_tab("/reviews").page
     row = page.locator(f"#run-{runs[1].id}")
-    expect(row).to_contain_text("shop by house")
+    expect(row).to_contain_text("bookshop by house")
     expect(row.locator(".state").first).to_have_text("partial")
     expect(row).to_contain_text(re.compile(r"\d+ new.*\d+ gone.*\d+ still open"))
     expect(row).to_contain_text("5 of 5 items")
     expect(row.locator(".error-text")).to_contain_text("KeyError")
     expect(row.get_by_role("link", name="3 items")).to_be_visible()
     page.get_by_label("Sort").select_option("-failed")
-    page.get_by_label("Root").select_option("shop")
+    page.get_by_label("Root").select_option("bookshop")
     page.get_by_role("button", name="Apply").click()
     expect(page.locator("#rows tr")).to_have_count(2)
     assert [it.get_attribute("id") for it in page.locator("#rows tr").all()] == [
