@@ -55,7 +55,7 @@ def test_draft_is_kept_while_the_inbox_changes(ask, open_tab):
     expect(card(page, second)).to_be_visible()
     second.reply("bea", "Answered elsewhere.")
     expect(card(page, second)).to_have_count(0)
-    # The same question, rendered anew.
+    # The same question, rendered again.
     card(page, first).evaluate(
         """async (card) => {
           const { show } = await import("/collabs/static/fragments.js");
@@ -149,6 +149,9 @@ def test_question_says_who_asks_whom_and_what_happens_without_an_answer(ask, ope
     assert tab.serious_findings() == []
     assert layout_faults(page, pictures, "answered") == {}
     page.get_by_role("link", name="without an answer").click()
+    page.wait_for_url("**state=expired**")
+    expect(row).to_have_count(0)
+    page.goto("/inbox?state=expired&for=unasked")  # other tests may have left expired questions to ben
     expect(page.get_by_role("heading", name="No question ended without an answer")).to_be_visible()
 
 
