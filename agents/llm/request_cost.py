@@ -5,12 +5,10 @@ from __future__ import annotations
 from pydantic_ai.models import ModelRequestContext
 
 from ...models.errors import AgentFailed
-from ...models.turns.message_lists import estimate_tokens
+from ...models.turns.message_lists import MAX_TOKENS_PER_ESTIMATED, estimate_tokens
 from .observing import describe_prompt
 from .settings import Price
 
-#: A tokenizer returns at most so many times the estimated tokens for text and code.
-_INPUT_SLACK = 2
 #: Least limit of an answer: a review without findings is shorter.
 _MIN_ANSWER_TOKENS = 200
 
@@ -35,12 +33,12 @@ def affordable_answer(
     needed = (
         asked * price.input
         if is_first
-        else _INPUT_SLACK * asked * price.input + _MIN_ANSWER_TOKENS * price.output
+        else MAX_TOKENS_PER_ESTIMATED * asked * price.input + _MIN_ANSWER_TOKENS * price.output
     )
     if needed > left_micros:
         rule = f"the cost limit leaves US$ {left_micros / 1e6:.4f}, and the next request costs about US$ {needed / 1e6:.4f}"
         raise AgentFailed(rule, retryable=False)
     if not price.output:
         return None
-    rest = left_micros - _INPUT_SLACK * asked * price.input
+    rest = left_micros - MAX_TOKENS_PER_ESTIMATED * asked * price.input
     return max(int(rest / price.output), _MIN_ANSWER_TOKENS)

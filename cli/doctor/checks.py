@@ -176,7 +176,7 @@ def _unfinished(client: Redis, *, subject: str, index: str) -> CheckResult:
 
 
 def _attention(client: Redis, settings: Settings) -> Iterator[CheckResult]:
-    """Report sessions that do not move although nobody has to answer, and none of their turns is retried."""
+    """Report sessions that do not move, and wait neither for a person nor for a retry."""
     counts = ConditionReader(client, stuck_ms=int(settings.stuck_after_s * 1000)).count_attentions()
     for kind in _FAULTS:
         if count := counts[kind]:

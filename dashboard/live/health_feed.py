@@ -33,7 +33,7 @@ class HealthFeed:
         self.revision = 0
 
     def judged_ms(self) -> int:
-        """Return the time of the data, up to which the condition of a session is known: now, unless Redis is away."""
+        """Return the time of the data, up to which the condition of a session is known: now, unless Redis does not answer."""
         health = self.health
         return self.now_ms() if health.redis_away_ms is None else health.read_ms or health.redis_away_ms
 

@@ -195,7 +195,7 @@ class PastQuestion:
     #: Beginning of the question.
     text: str
     asked_ms: int
-    #: Who answered; empty: nobody did in time.
+    #: Who answered; empty: no answer came in time.
     by: str = ""
     #: When it was answered or has expired.
     ended_ms: int = 0

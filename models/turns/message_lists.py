@@ -118,6 +118,10 @@ def _openai_name(participant_id: str) -> str:
     return f"{plain}_{derived_id(participant_id)[:8]}"
 
 
+#: A tokenizer counts at most this many times the estimated tokens, for text and code.
+MAX_TOKENS_PER_ESTIMATED = 2
+
+
 def estimate_tokens(text: str) -> int:
     """Return an estimate of the tokens of a text: a quarter of its ASCII characters, rounded up, and all others."""
     other = len(text) - len(text.encode("ascii", "ignore"))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ...models.errors import InvalidInput
 from ...models.modes import mode_of
 from ...models.sessions.known_agents import PRICE_ADVICE, ReaderModel
-from ...models.turns.message_lists import estimate_tokens
+from ...models.turns.message_lists import MAX_TOKENS_PER_ESTIMATED, estimate_tokens
 from ..chunks.planner import ORCHESTRATOR, PlannedSession, panel_of_part
 from ..state.records import Needs
 from ..values.checks import VERIFIER
@@ -22,8 +22,6 @@ from ..values.runs import Item, ItemPart, PartReaders
 PROMPT_TOKENS, ANSWER_TOKENS = 500, 600
 #: Requests of a model that leads a session: to start the reviewers, and to end it.
 _LEADER_REQUESTS = 2
-#: A tokenizer returns at most so many times the estimated tokens for text and code.
-_INPUT_SLACK = 2
 
 
 def is_read_by_models(item: Item, readers: Mapping[str, ReaderModel]) -> bool:
@@ -61,7 +59,9 @@ def reserved_needs(session: PlannedSession, panel: Panel, readers: Mapping[str, 
         return Needs(max(tokens, 1), 1)
     seats = _model_seats(panel, readers, session.item.part)
     dearest = max(
-        _INPUT_SLACK * _asked_tokens(session, panel, seat) * (readers[seat.name].input_usd_per_million or 0)
+        MAX_TOKENS_PER_ESTIMATED
+        * _asked_tokens(session, panel, seat)
+        * (readers[seat.name].input_usd_per_million or 0)
         + min(seat.max_tokens or ANSWER_TOKENS, ANSWER_TOKENS)
         * (readers[seat.name].output_usd_per_million or 0)
         for seat in seats

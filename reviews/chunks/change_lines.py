@@ -1,6 +1,6 @@
 """The lines of a changed file that models are shown: removed and added lines with the functions around them. Pure.
 
-A unified diff with the numbers of both texts. Around each hunk stands its function if it is short, else the lines near
+A unified diff with the numbers of both texts. Each hunk is shown in its function if that is short, else with the lines near
 it and the signatures of the functions and classes around it. A change that is too long for one request is split
 between its hunks, then anywhere.
 """

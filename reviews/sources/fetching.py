@@ -17,7 +17,7 @@ from .repository import Repository
 
 #: Schemes of remotes that are fetched, and those that get the token.
 _SCHEMES, _WITH_TOKEN = ("https", "http", "file", ""), ("https",)
-#: Reference that tells the remote which commits are there.
+#: Reference to the newest commit, so that git fetches only later ones.
 _HAVE, _FETCHED = "refs/symposia/have", "refs/symposia/fetched"
 
 

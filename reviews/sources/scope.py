@@ -1,4 +1,4 @@
-"""Files that nobody means to review: generated and vendored ones, by name, first lines and `.gitattributes`. Pure.
+"""Files that are not meant for review: generated and vendored ones, by name, first lines and `.gitattributes`. Pure.
 
 A file that the user names is reviewed nevertheless. Source of the attributes: github-linguist, "Overrides".
 """
@@ -13,7 +13,7 @@ from ..values.coverage import GENERATED, VENDORED
 
 #: Attributes of git that say what a file is.
 ATTRIBUTES = ("linguist-generated", "linguist-vendored")
-#: Values by which an attribute holds, and by which it does not, whatever else says so.
+#: Values with which an attribute is set, and with which it is unset: no other rule counts then.
 _SET, _UNSET = ("set", "true"), ("unset", "false")
 _LOCK_FILES = (
     "*.lock",

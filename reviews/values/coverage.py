@@ -1,6 +1,6 @@
 """Coverage of a run: the share of its items that was reviewed, and why the others were not. Pure.
 
-Files that nobody means to review are not counted: binary, empty and generated ones, links, and those that the panel
+Files that are not meant for review are not counted: binary, empty and generated ones, links, and those that the panel
 excludes by name.
 """
 
@@ -33,7 +33,7 @@ class Coverage:
     reviewed: int
     #: Items that were not reviewed, by reason.
     missed: Mapping[str, int]
-    #: Files that nobody means to review, by reason.
+    #: Files that are not meant for review, by reason.
     left_out: Mapping[str, int]
 
     @property

@@ -137,7 +137,7 @@ class SkippedItem(Frozen):
 
     path: Text
     reason: Text
-    #: Number of files, if an entry stands for several that are not listed one by one.
+    #: Number of files, if an entry represents several that are not listed one by one.
     count: Annotated[int, Field(ge=1, exclude_if=lambda value: value == 1)] = 1
 
 

@@ -259,7 +259,7 @@ class Grant:
     took_over: bool = False
     #: Whether `messages` has only those after the message that the worker had seen.
     continues: bool = False
-    #: Whether somebody reads live text of the session.
+    #: Whether a reader of live text is registered.
     has_reader: bool = False
 
 

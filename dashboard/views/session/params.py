@@ -15,7 +15,7 @@ PEOPLE_SORTS = ("turns", "tokens", "cost")
 _FILTERS = frozenset({"find", "who", "since", "until"})
 #: Fields whose names in the address are words of Python.
 _NAMES = {"since": "from", "until": "to"}
-#: Ages count from the begin of a step of so many milliseconds, so that pages of that time show, and share, the same.
+#: Milliseconds to which the start of an age is rounded down, so that pages of the same time share their fragments.
 _STEP_MS = 10_000
 #: Maximum time, in milliseconds since the epoch: the end of the year 9999.
 _MAX_MS = 253_402_300_799_999

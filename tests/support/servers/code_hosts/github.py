@@ -159,7 +159,7 @@ class GitHub(JsonServer):
         }
 
     def resolve(self, thread: dict[str, Any], login: str | None) -> None:
-        """Somebody resolves a thread; None: reopens it."""
+        """A person resolves a thread; None: reopens it."""
         thread["isResolved"] = login is not None
         thread["resolvedBy"] = login and {"login": login}
 

@@ -121,7 +121,7 @@ class GitLab(JsonServer):
         return 201, {}
 
     def resolve(self, discussion: dict[str, Any], author: int | None) -> None:
-        """Somebody resolves a discussion; None: reopens it."""
+        """A person resolves a discussion; None: reopens it."""
         discussion["notes"][0] |= {
             "resolved": author is not None,
             "resolved_by": None if author is None else user(author),
