@@ -18,7 +18,7 @@ from celery.exceptions import Ignore
 from celery.signals import task_revoked
 from celery.utils.functional import maybe_list
 
-from ...models.errors import ArchiveError, StateError
+from ...models.errors import ArchiveError, StateError, UnknownAgent
 from ...tasks.runtime.graph import broker_error
 from ..building.installed import is_installed, settings_for
 from .documents import SESSION, STEP, task_arguments
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Seconds until a step is tried again that could not reach Redis.
+#: Seconds until a step is tried again that could not reach Redis, or whose agents no worker knows.
 _RETRY_S = 5
+#: Number of retries of a step of which no worker knows an agent.
+_UNKNOWN_RETRIES = 6
 
 
 class SessionTask(Task):  # type: ignore[type-arg]
@@ -139,6 +141,8 @@ def session(
         result = steps_of(self.app).run(self, results, session, inputs, previous)
     except (StateError, ArchiveError) as error:
         raise self.retry(exc=error, countdown=_RETRY_S) from None
+    except UnknownAgent as error:  # all workers that know the agent may have just been lost
+        raise self.retry(exc=error, countdown=_RETRY_S, max_retries=_UNKNOWN_RETRIES) from None
     if result is None:
         raise Ignore("waits for its session")
     try:
