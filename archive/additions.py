@@ -17,10 +17,11 @@ _INSERT = """INSERT OR IGNORE INTO session_agent (session, participant, agent)
     FROM {sources} json_each(CASE WHEN json_valid({row}.spec) THEN {row}.spec ELSE '{{}}' END, '$.agents')
     WHERE type = 'object' AND json_extract(value, '$.agent') IS NOT NULL"""
 _NEW = _INSERT.format(row="new", sources="")
+_OLD = "DELETE FROM session_agent WHERE session = new.id"
 _SQLITE = (
     f"CREATE TRIGGER session_agent_added AFTER INSERT ON collab BEGIN {_NEW}; END",
-    f"""CREATE TRIGGER session_agent_changed AFTER UPDATE OF spec ON collab WHEN new.spec <> old.spec BEGIN
-    DELETE FROM session_agent WHERE session = new.id; {_NEW}; END""",  # noqa: S608 - only constants
+    f"""CREATE TRIGGER session_agent_changed AFTER UPDATE OF spec ON collab WHEN new.spec <> old.spec
+    BEGIN {_OLD}; {_NEW}; END""",
     _INSERT.format(row="collab", sources="collab,"),
     # All columns that lists filter and sort by. PostgreSQL has no index of long texts, and stores each table by itself.
     """CREATE INDEX ix_collab_listed ON collab (opened_ms, collab_id, status, reason, detail, title, mode, tenant,

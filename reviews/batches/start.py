@@ -89,8 +89,6 @@ class ItemUploader:
 
     def add_together(self) -> None:
         """Upload the sessions in which models review several files of a change; the source has ended."""
-        if not self._changed:
-            return
         for session in self.planner.together(self._changed, self._items, self.skipped.items):
             if self.total == MAX_ITEMS:
                 for path in dict.fromkeys(item.path for item in session.item.members):

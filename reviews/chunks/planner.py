@@ -192,15 +192,17 @@ class SessionPlanner:
         return min(MAX_OVERVIEW_BYTES, int(self._request.room * _SECTIONS_SHARE))
 
     def together(
-        self, files: Iterable[ChangedFile], items: Sequence[Item], skipped: Sequence[SkippedItem]
+        self, files: Sequence[ChangedFile], items: Sequence[Item], skipped: Sequence[SkippedItem]
     ) -> list[PlannedSession]:
         """Return the sessions in which models review files of a change.
 
         Args:
-            files: The files to review.
+            files: The files to review; a panel without models has none.
             items: All files of the change.
             skipped: What is not reviewed.
         """
+        if not files:
+            return []
         overview = change_overview(self.change or ChangeDescription(), items, skipped)
         overview = overview.encode()[: self._overview_room].decode(errors="ignore")
         # In a pair, and in a panel that a model leads, the programs take part: they read one text.
