@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
-from ...models.errors import ReviewNotFound
+from ...models.errors import ReviewError, ReviewNotFound
 from ..archive.access import known_results
 from ..chunks.planner import ChangedFile, ItemPlan, PlannedSession, SessionPlanner
 from ..chunks.project import Project
@@ -18,8 +19,8 @@ from ..panels import panel_sha
 from ..state.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
 from ..values.coverage import EMPTY, NOT_MEANT, ONLY_MEANT
 from ..values.panels import PanelTool, matches_name, readers_of
-from ..values.runs import Item, ItemResult, ReadItem, RunState, SkippedItem, SkippedList
-from .batch import advance_batch, stop_batch
+from ..values.runs import Item, ItemResult, ReadItem, SkippedItem, SkippedList
+from .batch import advance_batch
 from .context import ReviewContext
 from .needs import refuse_unpriced, reserved_needs
 from .program_runs import Outputs, outputs_of, run_programs
@@ -36,6 +37,8 @@ class ItemUploader:
 
     context: ReviewContext
     head: BatchHead
+    #: Number of the starter.
+    starter: int
     planner: SessionPlanner
     project: Project
     #: Tools of the panel that are not installed.
@@ -82,7 +85,7 @@ class ItemUploader:
             elif (result := cached.get(plan.item.key)) is not None:
                 self.total, self.unchanged = self.total + 1, self.unchanged + 1
                 self.context.store.add_known(
-                    self.head.batch_id, self.total, plan.item, result.model_dump_json()
+                    self.head.batch_id, self.starter, self.total, plan.item, result.model_dump_json()
                 )
             else:
                 self._add(plan)
@@ -117,6 +120,7 @@ class ItemUploader:
         needs = reserved_needs(session, self.head.panel.for_path(session.item.typed_path), self.head.readers)
         self.context.store.add(
             self.head.batch_id,
+            self.starter,
             self.total,
             session.item,
             session.opening,
@@ -166,14 +170,20 @@ _CHUNK = 100
 
 
 def start_batch(
-    context: ReviewContext, order: ReviewRequest, *, on_read: Callable[[int], None] = lambda _: None
+    context: ReviewContext,
+    order: ReviewRequest,
+    *,
+    starter: int | None = None,
+    on_read: Callable[[int], None] = lambda _: None,
 ) -> str:
     """Start a batch and return its id; a repeated call with the same `batch_id` has no further effect.
 
+    `starter`: number of the starter (`ReviewStore.claim_start`); None: a new one.
     `on_read`: callback with the number of items read so far.
 
     Raises:
         InvalidInput: The source cannot be read.
+        ReviewError: A later starter has begun.
         RedisUnavailable, ArchiveUnavailable: No review begins.
     """
     if _is_there(context, order.batch_id):
@@ -206,12 +216,15 @@ def start_batch(
     project = Project(order.panel, order.folder)
     planner = planner_of(order, readers, project)
     head = head.model_copy(update={"guide": planner.guide})
-    context.store.open(head)
+    starter = context.store.claim_start(head.batch_id) if starter is None else starter
+    if not context.store.open(head, starter):
+        return head.batch_id
     if readers and project.readable_files:
         context.files.add(head.batch_id, project.readable_files, ttl_s=context.store.retention_s)
     uploader = ItemUploader(
         context=context,
         head=head,
+        starter=starter,
         planner=planner,
         project=project,
         absent=absent,
@@ -229,7 +242,7 @@ def start_batch(
     head = head.model_copy(
         update={"skipped": uploader.skipped.items, "missing_tools": dict(uploader.missed_tools)}
     )
-    context.store.start(head, total=uploader.total, unchanged=uploader.unchanged)
+    context.store.start(head, starter, total=uploader.total, unchanged=uploader.unchanged)
     advance_batch(context, head.batch_id)
     return head.batch_id
 
@@ -241,14 +254,16 @@ def _is_there(context: ReviewContext, batch_id: str) -> bool:
         return False
 
 
-def record_failed_batch(context: ReviewContext, head: BatchHead, reason: str) -> None:
-    """Record a batch that could not start, so that its report is archived and delivered. A repeated call does nothing.
+def record_failed_batch(context: ReviewContext, head: BatchHead, starter: int, reason: str) -> None:
+    """Record a batch that could not start, so that its report is archived and delivered.
+
+    Nothing is done if the batch was started, or a later starter has begun.
 
     Raises:
         RedisUnavailable, ArchiveUnavailable: The call may be repeated.
     """
-    if not _is_there(context, head.batch_id):
-        context.store.open(head)
-        context.index.add_batch(head.batch_id, context.store.now_ms())
-        context.store.start(head, total=0, unchanged=0)
-    stop_batch(context, head.batch_id, RunState.FAILED, reason)
+    with suppress(ReviewError):
+        if context.store.open(head, starter):
+            context.index.add_batch(head.batch_id, context.store.now_ms())
+            context.store.start(head, starter, failure=reason)
+    advance_batch(context, head.batch_id)
