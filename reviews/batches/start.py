@@ -54,6 +54,8 @@ class ItemUploader:
     missed_tools: Counter[str] = field(default_factory=Counter)
     _bytes: int = 0
     _outputs: Outputs = field(default_factory=dict)
+    #: Keys of the items that have a session or are skipped.
+    _counted: set[str] = field(default_factory=set)
     #: All files of a change, and those that models must review.
     _items: list[Item] = field(default_factory=list)
     _changed: list[ChangedFile] = field(default_factory=list)
@@ -94,8 +96,11 @@ class ItemUploader:
         """Upload the sessions in which models review several files of a change; the source has ended."""
         for session in self.planner.together(self._changed, self._items, self.skipped.items):
             if self.total == MAX_ITEMS:
-                for path in dict.fromkeys(item.path for item in session.item.members):
-                    self._skip(SkippedItem(path=path, reason=_TOO_MANY))
+                # A member with another session has a result, which says that a part is missing.
+                for item in session.item.members:
+                    if item.key not in self._counted:
+                        self._counted.add(item.key)
+                        self._skip(SkippedItem(path=item.path, reason=_TOO_MANY))
             else:
                 self._upload(session)
 
@@ -117,6 +122,7 @@ class ItemUploader:
 
     def _upload(self, session: PlannedSession) -> None:
         self.total += 1
+        self._counted.update(item.key for item in session.item.members)
         needs = reserved_needs(session, self.head.panel.for_path(session.item.typed_path), self.head.readers)
         self.context.store.add(
             self.head.batch_id,
