@@ -74,7 +74,7 @@ def plan_review(root: Path, selection: FileSelection = FileSelection(), *, panel
     files = [file for plan in plans for file in plan.changed]
     sessions += planner.together(files, [plan.item for plan in plans], ())
     seat = next(seat for seat in chosen.seats if seat.model)
-    requests = [build_request(chosen, planner.guide, session, seat) for session in sessions]
+    requests = [build_request(chosen, session, seat) for session in sessions]
     return Plan(tuple(requests), {plan.item.path: plan.item.shown + plan.item.sha256 for plan in plans})
 
 
@@ -84,13 +84,11 @@ def _reviewed(order: ReviewRequest) -> Iterable[ReadItem]:
     )
 
 
-def build_request(
-    panel: Panel, guide: str, session: PlannedSession, seat: Seat, *, heard: Sequence[Message] = ()
-) -> str:
+def build_request(panel: Panel, session: PlannedSession, seat: Seat, *, heard: Sequence[Message] = ()) -> str:
     """Return the request to a model in a seat, in the order in which a provider reads it."""
     opening = [
         Message(role=Role.USER, content=session.opening, timestamp=BEGIN),
-        Message(role=Role.SYSTEM, content=guide, timestamp=BEGIN),
+        Message(role=Role.SYSTEM, content=session.guide, timestamp=BEGIN),
     ]
     names = ("judge", *(member.name for member in panel.seats if member.model))
     roster = tuple(Participant(participant_id=name) for name in names)

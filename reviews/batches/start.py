@@ -49,6 +49,8 @@ class ItemUploader:
     #: Number of sessions and unchanged items.
     total: int = 0
     unchanged: int = 0
+    #: What models are shown before the text of every item.
+    guide: str = ""
     skipped: SkippedList
     #: Number of items that are reviewed without a tool because it is not installed, by tool.
     missed_tools: Counter[str] = field(default_factory=Counter)
@@ -122,6 +124,7 @@ class ItemUploader:
 
     def _upload(self, session: PlannedSession) -> None:
         self.total += 1
+        self.guide = session.guide or self.guide
         self._counted.update(item.key for item in session.item.members)
         needs = reserved_needs(session, self.head.panel.for_path(session.item.typed_path), self.head.readers)
         self.context.store.add(
@@ -221,7 +224,6 @@ def start_batch(
     )
     project = Project(order.panel, order.folder)
     planner = planner_of(order, readers, project)
-    head = head.model_copy(update={"guide": planner.guide})
     starter = context.store.claim_start(head.batch_id) if starter is None else starter
     if not context.store.open(head, starter):
         return head.batch_id
@@ -246,7 +248,11 @@ def start_batch(
     # Add it to the index first: a crash after this line leaves only an index entry without a batch.
     context.index.add_batch(head.batch_id, context.store.now_ms())
     head = head.model_copy(
-        update={"skipped": uploader.skipped.items, "missing_tools": dict(uploader.missed_tools)}
+        update={
+            "guide": uploader.guide,
+            "skipped": uploader.skipped.items,
+            "missing_tools": dict(uploader.missed_tools),
+        }
     )
     context.store.start(head, starter, total=uploader.total, unchanged=uploader.unchanged)
     advance_batch(context, head.batch_id)
