@@ -21,19 +21,29 @@ def review_requests(bench: Bench) -> Iterator[Measure]:
     if shutil.which("git") is None:
         raise SkippedCase("git is not installed")
     # With the packages of reviews.
-    from harness.review_requests import change_files, copy_package, diff_tokens, plan_review
+    from harness.review_requests import (
+        TYPICAL_FILES,
+        change_files,
+        copy_package,
+        diff_tokens,
+        plan_review,
+    )
 
     from symposia.reviews.sources.files import FileSelection
 
     with tempfile.TemporaryDirectory() as name:
         folder = copy_package(Path(name))
         before = plan_review(folder)
+        change_files(folder, TYPICAL_FILES[:1], shares=(0.6,))
+        small, of_small_diff = plan_review(folder, FileSelection(since="HEAD")), diff_tokens(folder)
         change_files(folder)
         change, after = plan_review(folder, FileSelection(since="HEAD")), plan_review(folder)
         of_diff, shared = 100 * change.tokens / diff_tokens(folder), 100 * before.shared
     repeated = sum(before.shown[path] != digest for path, digest in after.shown.items())
     yield bench.exact("a pull request", "tokens", change.tokens)
     yield bench.exact("a pull request", "% of its diff", of_diff)
+    yield bench.exact("a change at one place", "tokens", small.tokens)
+    yield bench.exact("a change at one place", "% of its diff", 100 * small.tokens / of_small_diff)
     yield bench.exact(f"a night, {len(before.requests)} requests", "% identical", shared, more_is_better=True)
     yield bench.exact(f"{len(change.shown)} of {len(after.shown)} files changed", "items again", repeated)
     if of_diff > MOST_OF_DIFF or shared < LEAST_SHARED:

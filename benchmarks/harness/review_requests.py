@@ -125,11 +125,13 @@ def copy_package(folder: Path) -> Path:
     return folder
 
 
-def change_files(folder: Path, paths: Sequence[str] = TYPICAL_FILES) -> None:
-    """Change a line and add two at two places of each file, without a change of a signature."""
+def change_files(
+    folder: Path, paths: Sequence[str] = TYPICAL_FILES, *, shares: Sequence[float] = _CHANGED_AT
+) -> None:
+    """Change a line and add two at some places of each file, without a change of a signature."""
     for path in paths:
         lines = (folder / path).read_text().split("\n")
-        for share in _CHANGED_AT[::-1]:
+        for share in shares[::-1]:
             at = next(n for n in range(int(len(lines) * share), len(lines)) if not lines[n].endswith("\\"))
             lines[at : at + 1] = [f"{lines[at]}  # changed", "# A new", "# comment."]
         (folder / path).write_text("\n".join(lines))

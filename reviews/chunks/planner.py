@@ -43,8 +43,8 @@ from .splitter import Chunk, Split, split_item
 _SECTIONS_SHARE = 0.1
 #: Bytes of the files of a change that are reviewed in one session.
 MAX_TOGETHER_BYTES = 32_768
-#: Tokens of the files of a change from which models are shown the whole guide, which has more than twice as many.
-MAX_SMALL_CHANGE_TOKENS = 400
+#: Tokens of the files of a change from which models are shown the whole guide; the small one has as many.
+MAX_SMALL_CHANGE_TOKENS = 800
 #: Maximum bytes of the context beside one file of a change, by the bytes of its lines.
 _CHANGE_CONTEXT_SHARE = 0.5
 #: Minimum bytes of a chunk. In a smaller window the item is not split; its session fails with the reason.

@@ -150,7 +150,7 @@ def test_guide_names_every_kind() -> None:
     assert estimate_tokens(small) <= 810
 
 
-@pytest.mark.parametrize(("lines", "is_small"), [(10, True), (60, False)])
+@pytest.mark.parametrize(("lines", "is_small"), [(10, True), (100, False)])
 def test_small_change_has_the_small_guide(tmp_path: Path, lines: int, is_small: bool) -> None:
     plan = planner(CODE, tmp_path, SAID)
     (file,) = plan.plan(
