@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from harness.errors import BenchmarkError, SkippedCase
-from harness.registry import Bench, case
+from harness.registry import Bench, case, median_ratio
 from harness.results import Measure
 
 #: Greatest tokens of a change as percent of its diff, and least percent of a night in the identical beginning.
@@ -48,3 +49,27 @@ def review_requests(bench: Bench) -> Iterator[Measure]:
     yield bench.exact(f"{len(change.shown)} of {len(after.shown)} files changed", "items again", repeated)
     if of_diff > MOST_OF_DIFF or shared < LEAST_SHARED:
         raise BenchmarkError(f"{of_diff:.0f}% of the diff, {shared:.0f}% in the identical beginning")
+
+
+#: Greatest CPU of a review by programs, as a multiple of that of the programs alone.
+MOST_OF_TOOLS = 2.0
+
+
+@case("review_programs")
+def review_programs(bench: Bench) -> Iterator[Measure]:
+    """CPU of the program seats of a review, without turns, next to ruff and bandit alone over the same files."""
+    if not all(map(find_spec, ("ruff", "bandit"))):
+        raise SkippedCase("ruff or bandit is not installed")
+    from harness.review_requests import copy_package, program_cpu, tools_cpu
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = copy_package(Path(name))
+        measures = list(
+            bench.alternate(
+                "a repository", lambda: {"cpu": program_cpu(folder)}, lambda: {"cpu": tools_cpu(folder)}
+            )
+        )
+    yield from measures
+    ratio = median_ratio(measures, "a repository CPU")
+    if ratio > MOST_OF_TOOLS:
+        raise BenchmarkError(f"{ratio:.1f} times the CPU of ruff and bandit")

@@ -174,8 +174,8 @@ class ItemUploader:
         )
 
 
-#: Number of items looked up in the archive at once.
-_CHUNK = 100
+#: Number of items that are looked up in the archive, and read by programs, at once.
+CHUNK = 100
 
 
 def start_batch(
@@ -241,7 +241,7 @@ def start_batch(
         skipped=SkippedList(_MAX_SKIPPED_LISTED, order.settings.notes),
     )
     source = iter(order.source)
-    while chunk := list(islice(source, _CHUNK)):
+    while chunk := list(islice(source, CHUNK)):
         uploader.add_chunk(chunk)
         on_read(uploader.total)
     uploader.add_together()
