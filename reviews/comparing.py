@@ -1,8 +1,7 @@
 """Findings of a run compared with the previous run: new, still present, or gone.
 
-Findings of two runs are matched by their fingerprints. Several findings may have the same fingerprint, so
-they are counted: of three findings where there were two, two are old and one is new. Models say the same in
-other words each time, so their findings are also matched by place and kind (`values.identity`).
+Findings of two runs are matched one by one (`values.identity`): of three equal findings where there were two, two are
+old and one is new. Only models say the same in other words each time.
 
 In a change a model may quote only changed lines, so it does not look at its earlier findings on other lines:
 they are not gone. They stay in the archived result of the item, so that the next run still knows them.
@@ -10,11 +9,9 @@ they are not gone. They stay in the archived result of the item, so that the nex
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
-from .findings import MIN_SIMILARITY, merge_findings, place_key, similarity, take_known
-from .values.answers import UNNAMED_RULE
+from .findings import merge_findings, place_key
 from .values.findings import Finding, FindingStatus, Side
 from .values.identity import FindingIdentity, match_identities
 from .values.runs import Item, ItemKind, ItemResult, ItemState, ReviewRun
@@ -128,70 +125,31 @@ def with_status(
     # A finding that was suppressed is new when its comment is removed, and not gone when it is.
     before = [
         finding
-        for finding in previous
+        for finding in sorted(previous, key=place_key)
         if finding.status != FindingStatus.GONE and finding.suppression is None
     ]
-    fingerprints = Counter(finding.fingerprint for finding in before)
-    marked = [_mark_new_or_still(finding, fingerprints) for finding in sorted(findings, key=place_key)]
-    unmatched = _Unmatched(before, fingerprints, prefer=was_looked_at)
-    current = [
-        finding if finding.status is FindingStatus.STILL else _match(finding, unmatched, models)
-        for finding in marked
-    ]
-    gone = (
-        finding.model_copy(update={"status": FindingStatus.GONE})
-        for finding in unmatched.left
-        if was_looked_at(finding)
+    current = sorted(findings, key=place_key)
+
+    def may_rephrase(number: int, at: int) -> bool:
+        return not (models.isdisjoint(current[number].agents) or models.isdisjoint(before[at].agents))
+
+    matches = match_identities(
+        [*map(FindingIdentity.of, current)], [*map(FindingIdentity.of, before)], may_rephrase=may_rephrase
     )
-    return tuple(sorted([*current, *gone], key=place_key))
+    marked = (
+        _with(finding, FindingStatus.SUPPRESSED)
+        if finding.suppression is not None
+        else _with(finding, FindingStatus.STILL if number in matches else FindingStatus.NEW)
+        for number, finding in enumerate(current)
+    )
+    matched = set(matches.values())
+    gone = (
+        _with(finding, FindingStatus.GONE)
+        for at, finding in enumerate(before)
+        if at not in matched and was_looked_at(finding)
+    )
+    return tuple(sorted([*marked, *gone], key=place_key))
 
 
-def _mark_new_or_still(finding: Finding, fingerprints: Counter[str]) -> Finding:
-    status = FindingStatus.STILL if take_known(fingerprints, finding) else FindingStatus.NEW
-    if finding.suppression is not None:
-        status = FindingStatus.SUPPRESSED
+def _with(finding: Finding, status: FindingStatus) -> Finding:
     return finding.model_copy(update={"status": status})
-
-
-def _match(finding: Finding, unmatched: _Unmatched, models: Set[str]) -> Finding:
-    """Return the finding of a model as still present if an earlier one says the same in other words."""
-    is_known = not models.isdisjoint(finding.agents) and unmatched.take_rephrased(finding, models)
-    if not is_known or finding.status is FindingStatus.SUPPRESSED:
-        return finding
-    return finding.model_copy(update={"status": FindingStatus.STILL})
-
-
-class _Unmatched:
-    """Earlier findings without a finding of the same fingerprint now."""
-
-    def __init__(
-        self, before: Iterable[Finding], fingerprints: Counter[str], *, prefer: Callable[[Finding], bool]
-    ) -> None:
-        # Of equal findings, those that were looked at are left, and of these the last.
-        last_first = sorted(before, key=place_key, reverse=True)
-        ordered = sorted(last_first, key=prefer, reverse=True)
-        self.left = [finding for finding in ordered if take_known(fingerprints, finding)]
-
-    def take_rephrased(self, finding: Finding, models: Set[str]) -> bool:
-        """Remove the first finding of a model that says the same; return whether there is one."""
-        same_text_first = sorted(self.left, key=lambda earlier: earlier.snippet_sha != finding.snippet_sha)
-        of_models = (earlier for earlier in same_text_first if not models.isdisjoint(earlier.agents))
-        earlier = next((earlier for earlier in of_models if is_rephrased(finding, earlier)), None)
-        if earlier is None:
-            return False
-        self.left.remove(earlier)
-        return True
-
-
-def is_rephrased(one: Finding, other: Finding) -> bool:
-    """Return whether two findings have the same place and kind, or the same line and a similar message.
-
-    The place is a line with the same text, or, for the same kind, an edited line beside the same text.
-    """
-    if (one.path, one.side) != (other.path, other.side):
-        return False
-    mine, theirs = FindingIdentity.of(one), FindingIdentity.of(other)
-    is_named_alike = mine.is_same_kind(theirs) and mine.rule != UNNAMED_RULE
-    if mine.is_on_same_text(theirs):
-        return is_named_alike or similarity(one, other) >= MIN_SIMILARITY
-    return is_named_alike and mine.is_beside_same_text(theirs)

@@ -13,10 +13,8 @@ fingerprints, which several findings may share, so they are counted.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
@@ -24,13 +22,11 @@ from pydantic import Field, ValidationError
 from ..models.errors import InvalidInput, invalid_input
 from ..models.turns.frozen import Frozen
 from .values.answers import UNNAMED_RULE
-from .values.findings import Finding, FindingStatus, Side, normalise_message
+from .values.findings import Finding, FindingStatus, Side
+from .values.identity import MIN_SIMILARITY, similarity
 from .values.rules import category_of_rule, is_same_cause, normalise_rule
 from .values.runs import ReviewRun
 
-#: Minimum similarity of messages with the same meaning: twice the common words, divided by the words of both.
-MIN_SIMILARITY = 0.6
-_WORD = re.compile(r"\w+")
 #: Lines between the places that two tools name for one small statement, such as `except` and its `pass`.
 _ADJACENT = 1
 
@@ -135,7 +131,7 @@ def _distance(one: Finding, other: Finding) -> int:
 
 
 def _likeness(one: Finding, other: Finding) -> float:
-    shared = similarity(one, other)
+    shared = similarity(one.message, other.message)
     same_rule = _has_same_rule(one, other)
     if _distance(one, other):
         # Adjacent: two places of the same rule are two findings, as in a list of imports.
@@ -145,12 +141,6 @@ def _likeness(one: Finding, other: Finding) -> float:
     if _has_same_cause(one, other) or _has_same_category(one, other):
         return 0.75 + shared / 4
     return shared if shared >= MIN_SIMILARITY else 0.0
-
-
-def similarity(one: Finding, other: Finding) -> float:
-    """Return the similarity of two messages, from 0 to 1."""
-    mine, theirs = _words(one.message), _words(other.message)
-    return 2 * len(mine & theirs) / max(len(mine) + len(theirs), 1)
 
 
 def _has_same_cause(one: Finding, other: Finding) -> bool:
@@ -168,11 +158,6 @@ def _has_same_category(one: Finding, other: Finding) -> bool:
 
 def _has_same_rule(one: Finding, other: Finding) -> bool:
     return normalise_rule(one.rule) == normalise_rule(other.rule) != UNNAMED_RULE
-
-
-@lru_cache(maxsize=4_096)
-def _words(message: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(normalise_message(message)))
 
 
 #: Number of findings that each fingerprint suppresses.
@@ -243,14 +228,14 @@ def with_baseline(run: ReviewRun, baseline: Baseline) -> ReviewRun:
     left = Counter(baseline)
     findings = (
         finding.model_copy(update={"status": FindingStatus.SUPPRESSED})
-        if finding.is_open and take_known(left, finding)
+        if finding.is_open and _take_known(left, finding)
         else finding
         for finding in sorted(run.findings, key=place_key)
     )
     return run.model_copy(update={"findings": tuple(findings)})
 
 
-def take_known(counts: Counter[str], finding: Finding) -> bool:
+def _take_known(counts: Counter[str], finding: Finding) -> bool:
     """Take one finding of this fingerprint out of `counts`; return False if there is none left."""
     if counts[finding.fingerprint] <= 0:
         return False

@@ -76,9 +76,10 @@ class ScheduledReview:
         review, context = schedule.review, self._context()
         assert review is not None  # noqa: S101 - a schedule without one names a job
         then = _delivery_options(review, schedule.name)
+        starter = context.store.claim_start(schedule_run.id)
         try:
             order = _of_sessions(context, review) if review.root is None else self._of_root(context, review)
-            start_batch(context, replace(order, batch_id=schedule_run.id, then=then))
+            start_batch(context, replace(order, batch_id=schedule_run.id, then=then), starter=starter)
         except (ArchiveUnavailable, *TRANSIENT_ERRORS):
             raise
         except SymposiaError as error:
@@ -86,7 +87,7 @@ class ScheduledReview:
             head = BatchHead(
                 batch_id=schedule_run.id, root_name=name, panel=panel, panel_sha=panel.sha(), then=then
             )
-            record_failed_batch(context, head, str(error))
+            record_failed_batch(context, head, starter, str(error))
 
     def progress(self, schedule: Schedule, schedule_run: ScheduleRun) -> ScheduleRunProgress | None:
         """Return the progress of the batch. Raises ArchiveUnavailable."""

@@ -234,12 +234,29 @@ class LLMAgent:
     async def _read_answers(
         self, whole_turn: TurnContext, turn: TurnContext, calls: ModelCallHooks, dialog: ShownDialog
     ) -> TurnOutcome:
-        """Ask the model, and again for an answer that deviates: at most once, and once more for a cut."""
+        """Return the answer of the model. A paid review of a wrong form is not lost if no second answer follows."""
         reader = calls.reader = AnswerReader(
             turn,
             continues=self._settings.on_length == "continue" and not self._settings.plain,
             asks_again=self._settings.output_retries > 0,
         )
+        try:
+            return await self._ask_until_read(whole_turn, turn, calls, dialog, reader)
+        except (AgentFailed, UnexpectedModelBehavior) as error:
+            if not reader.first_review or (isinstance(error, AgentFailed) and error.retryable):
+                raise
+            log.warning("session %s: no second answer to a review: %s", turn.session_id, error)
+            return TurnOutcome.say(reader.first_review).model_copy(update={"asked_again": True})
+
+    async def _ask_until_read(
+        self,
+        whole_turn: TurnContext,
+        turn: TurnContext,
+        calls: ModelCallHooks,
+        dialog: ShownDialog,
+        reader: AnswerReader,
+    ) -> TurnOutcome:
+        """Ask the model, and again for an answer that deviates: at most once, and once more for a cut."""
         model_settings, again = self._settings.model_settings(turn), None
         while True:
             try:

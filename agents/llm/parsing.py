@@ -88,6 +88,8 @@ class AnswerReader:
     texts: list[str] = field(default_factory=list)
     #: Text, or arguments of the calls, of the newest answer.
     last_text: str = ""
+    #: Review of a wrong form that was sent back. It counts if no other answer follows.
+    first_review: str = ""
 
     def read(
         self, response: ModelResponse, messages: Sequence[ModelMessage], wanted: ModelRequestParameters
@@ -181,6 +183,7 @@ class AnswerReader:
             return
         shown = (message.content for message in self.turn.opening)
         if fault := answer_fault(text, self.turn.me.role_id, shown):
+            self.first_review = self.first_review or own_text(text, self.turn)[0]
             self._ask_again(messages, fault)
 
     def _check_decision(self, messages: Sequence[ModelMessage], text: str) -> None:

@@ -19,6 +19,7 @@ MEANINGS = {
     "ideal": ("", "% of the ideal rate", True),
     "submitted": ("submitted", "a second", True),
     "parked": ("parked", "a second", True),
+    "cpu": ("CPU", "s", False),
     "each": ("", "ms each", False),
     "p50": ("p50", "ms", False),
     "p95": ("p95", "ms", False),

@@ -5,11 +5,13 @@ Requests are planned and put together as a worker does, and not sent.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import celery
@@ -19,15 +21,18 @@ from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.protocol.dialog import Message, Role
 from symposia.models.sessions.known_agents import ReaderModel
 from symposia.models.turns.message_lists import estimate_tokens
-from symposia.models.turns.turn import REVIEW_PARAMETER
+from symposia.models.turns.turn import BATCHED_PROGRAMS, REVIEW_PARAMETER
 from symposia.reviews.batches.item_sessions import seat_instructions
+from symposia.reviews.batches.program_runs import run_programs
 from symposia.reviews.batches.request import ReviewRequest, is_read_by_models, planner_of
+from symposia.reviews.batches.start import CHUNK
 from symposia.reviews.chunks.planner import PlannedSession
 from symposia.reviews.chunks.project import Project
 from symposia.reviews.panels import find_panel
 from symposia.reviews.requests.files import request_for_root
 from symposia.reviews.reviewers.judge import ASKING
 from symposia.reviews.sources.files import FileSelection
+from symposia.reviews.values.answers import parse_reviewer_answer
 from symposia.reviews.values.checks import VERIFIER, VERIFYING
 from symposia.reviews.values.panels import Panel, Seat, readers_of
 from symposia.reviews.values.runs import ReadItem
@@ -74,7 +79,7 @@ def plan_review(root: Path, selection: FileSelection = FileSelection(), *, panel
     files = [file for plan in plans for file in plan.changed]
     sessions += planner.together(files, [plan.item for plan in plans], ())
     seat = next(seat for seat in chosen.seats if seat.model)
-    requests = [build_request(chosen, planner.guide, session, seat) for session in sessions]
+    requests = [build_request(chosen, session, seat) for session in sessions]
     return Plan(tuple(requests), {plan.item.path: plan.item.shown + plan.item.sha256 for plan in plans})
 
 
@@ -84,13 +89,11 @@ def _reviewed(order: ReviewRequest) -> Iterable[ReadItem]:
     )
 
 
-def build_request(
-    panel: Panel, guide: str, session: PlannedSession, seat: Seat, *, heard: Sequence[Message] = ()
-) -> str:
+def build_request(panel: Panel, session: PlannedSession, seat: Seat, *, heard: Sequence[Message] = ()) -> str:
     """Return the request to a model in a seat, in the order in which a provider reads it."""
     opening = [
         Message(role=Role.USER, content=session.opening, timestamp=BEGIN),
-        Message(role=Role.SYSTEM, content=guide, timestamp=BEGIN),
+        Message(role=Role.SYSTEM, content=session.guide, timestamp=BEGIN),
     ]
     names = ("judge", *(member.name for member in panel.seats if member.model))
     roster = tuple(Participant(participant_id=name) for name in names)
@@ -107,6 +110,38 @@ def build_request(
     prompt = build_prompt(asked, seat_instructions(seat) or "", structured=False)
     said = [format_message(message, asked) for message in heard]
     return "\n\n".join([prompt.session, prompt.task, *said, prompt.turn])
+
+
+def program_cpu(root: Path) -> float:
+    """Return the CPU seconds of a review of a folder by ruff and bandit, without the turns of its sessions."""
+    began = _cpu_s()
+    panel = find_panel("code")
+    order = request_for_root(root, panel, FileSelection(), name="root", branch="", archive=None)
+    planner, reads = planner_of(order, {}, Project(panel, root)), iter(_reviewed(order))
+    while chunk := list(islice(reads, CHUNK)):
+        for read in chunk:
+            planner.plan(read)
+        outputs = run_programs(chunk, panel, order.settings, built_in=BATCHED_PROGRAMS)
+        for path, answers in outputs.items():
+            for agent, text in answers.items():
+                parse_reviewer_answer(text, path=path, paths=(path,), agent=agent)
+    return _cpu_s() - began
+
+
+def tools_cpu(root: Path) -> float:
+    """Return the CPU seconds of ruff and bandit alone over a folder."""
+    began = _cpu_s()
+    for tool in (
+        ("ruff", "check", "--no-cache", "--output-format=json", "."),
+        ("bandit", "--format=json", "-r", "."),
+    ):
+        subprocess.run([sys.executable, "-m", *tool], cwd=root, capture_output=True, check=False)
+    return _cpu_s() - began
+
+
+def _cpu_s() -> float:
+    """Return the CPU seconds of this process and of its ended children."""
+    return sum(os.times()[:4])
 
 
 #: Files of a typical pull request, in the package Celery, and the share of a file at which it changes.
@@ -127,11 +162,13 @@ def copy_package(folder: Path) -> Path:
     return folder
 
 
-def change_files(folder: Path, paths: Sequence[str] = TYPICAL_FILES) -> None:
-    """Change a line and add two at two places of each file, without a change of a signature."""
+def change_files(
+    folder: Path, paths: Sequence[str] = TYPICAL_FILES, *, shares: Sequence[float] = _CHANGED_AT
+) -> None:
+    """Change a line and add two at some places of each file, without a change of a signature."""
     for path in paths:
         lines = (folder / path).read_text().split("\n")
-        for share in _CHANGED_AT[::-1]:
+        for share in shares[::-1]:
             at = next(n for n in range(int(len(lines) * share), len(lines)) if not lines[n].endswith("\\"))
             lines[at : at + 1] = [f"{lines[at]}  # changed", "# A new", "# comment."]
         (folder / path).write_text("\n".join(lines))

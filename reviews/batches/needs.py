@@ -96,10 +96,8 @@ def _model_seats(panel: Panel, readers: Mapping[str, ReaderModel], part: ItemPar
 def _asked_tokens(session: PlannedSession, panel: Panel, seat: Seat) -> int:
     """Return the expected input tokens of a request; a verifier reads the answers of the others, too."""
     others = len(panel.seats) - 1 if seat.role == VERIFIER or not mode_of(panel.mode).has_orchestrator else 0
-    words = (session.opening, panel.purpose, seat.instructions or "")
-    return (
-        sum(map(estimate_tokens, words)) + session.guide_tokens + PROMPT_TOKENS + others * ANSWER_TOKENS // 2
-    )
+    words = (session.opening, session.guide, panel.purpose, seat.instructions or "")
+    return sum(map(estimate_tokens, words)) + PROMPT_TOKENS + others * ANSWER_TOKENS // 2
 
 
 def _requests_of(seat: Seat) -> int:

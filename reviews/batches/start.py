@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
-from ...models.errors import ReviewNotFound
+from ...models.errors import ReviewError, ReviewNotFound
 from ..archive.access import known_results
 from ..chunks.planner import ChangedFile, ItemPlan, PlannedSession, SessionPlanner
 from ..chunks.project import Project
@@ -18,8 +19,8 @@ from ..panels import panel_sha
 from ..state.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
 from ..values.coverage import EMPTY, NOT_MEANT, ONLY_MEANT
 from ..values.panels import PanelTool, matches_name, readers_of
-from ..values.runs import Item, ItemResult, ReadItem, RunState, SkippedItem, SkippedList
-from .batch import advance_batch, stop_batch
+from ..values.runs import Item, ItemResult, ReadItem, SkippedItem, SkippedList
+from .batch import advance_batch
 from .context import ReviewContext
 from .needs import refuse_unpriced, reserved_needs
 from .program_runs import Outputs, outputs_of, run_programs
@@ -36,6 +37,8 @@ class ItemUploader:
 
     context: ReviewContext
     head: BatchHead
+    #: Number of the starter.
+    starter: int
     planner: SessionPlanner
     project: Project
     #: Tools of the panel that are not installed.
@@ -46,11 +49,15 @@ class ItemUploader:
     #: Number of sessions and unchanged items.
     total: int = 0
     unchanged: int = 0
+    #: What models are shown before the text of every item.
+    guide: str = ""
     skipped: SkippedList
     #: Number of items that are reviewed without a tool because it is not installed, by tool.
     missed_tools: Counter[str] = field(default_factory=Counter)
     _bytes: int = 0
     _outputs: Outputs = field(default_factory=dict)
+    #: Keys of the items that have a session or are skipped.
+    _counted: set[str] = field(default_factory=set)
     #: All files of a change, and those that models must review.
     _items: list[Item] = field(default_factory=list)
     _changed: list[ChangedFile] = field(default_factory=list)
@@ -82,7 +89,7 @@ class ItemUploader:
             elif (result := cached.get(plan.item.key)) is not None:
                 self.total, self.unchanged = self.total + 1, self.unchanged + 1
                 self.context.store.add_known(
-                    self.head.batch_id, self.total, plan.item, result.model_dump_json()
+                    self.head.batch_id, self.starter, self.total, plan.item, result.model_dump_json()
                 )
             else:
                 self._add(plan)
@@ -91,8 +98,11 @@ class ItemUploader:
         """Upload the sessions in which models review several files of a change; the source has ended."""
         for session in self.planner.together(self._changed, self._items, self.skipped.items):
             if self.total == MAX_ITEMS:
-                for path in dict.fromkeys(item.path for item in session.item.members):
-                    self._skip(SkippedItem(path=path, reason=_TOO_MANY))
+                # A member with another session has a result, which says that a part is missing.
+                for item in session.item.members:
+                    if item.key not in self._counted:
+                        self._counted.add(item.key)
+                        self._skip(SkippedItem(path=item.path, reason=_TOO_MANY))
             else:
                 self._upload(session)
 
@@ -114,9 +124,12 @@ class ItemUploader:
 
     def _upload(self, session: PlannedSession) -> None:
         self.total += 1
+        self.guide = session.guide or self.guide
+        self._counted.update(item.key for item in session.item.members)
         needs = reserved_needs(session, self.head.panel.for_path(session.item.typed_path), self.head.readers)
         self.context.store.add(
             self.head.batch_id,
+            self.starter,
             self.total,
             session.item,
             session.opening,
@@ -161,19 +174,25 @@ class ItemUploader:
         )
 
 
-#: Number of items looked up in the archive at once.
-_CHUNK = 100
+#: Number of items that are looked up in the archive, and read by programs, at once.
+CHUNK = 100
 
 
 def start_batch(
-    context: ReviewContext, order: ReviewRequest, *, on_read: Callable[[int], None] = lambda _: None
+    context: ReviewContext,
+    order: ReviewRequest,
+    *,
+    starter: int | None = None,
+    on_read: Callable[[int], None] = lambda _: None,
 ) -> str:
     """Start a batch and return its id; a repeated call with the same `batch_id` has no further effect.
 
+    `starter`: number of the starter (`ReviewStore.claim_start`); None: a new one.
     `on_read`: callback with the number of items read so far.
 
     Raises:
         InvalidInput: The source cannot be read.
+        ReviewError: A later starter has begun.
         RedisUnavailable, ArchiveUnavailable: No review begins.
     """
     if _is_there(context, order.batch_id):
@@ -205,13 +224,15 @@ def start_batch(
     )
     project = Project(order.panel, order.folder)
     planner = planner_of(order, readers, project)
-    head = head.model_copy(update={"guide": planner.guide})
-    context.store.open(head)
+    starter = context.store.claim_start(head.batch_id) if starter is None else starter
+    if not context.store.open(head, starter):
+        return head.batch_id
     if readers and project.readable_files:
         context.files.add(head.batch_id, project.readable_files, ttl_s=context.store.retention_s)
     uploader = ItemUploader(
         context=context,
         head=head,
+        starter=starter,
         planner=planner,
         project=project,
         absent=absent,
@@ -220,16 +241,20 @@ def start_batch(
         skipped=SkippedList(_MAX_SKIPPED_LISTED, order.settings.notes),
     )
     source = iter(order.source)
-    while chunk := list(islice(source, _CHUNK)):
+    while chunk := list(islice(source, CHUNK)):
         uploader.add_chunk(chunk)
         on_read(uploader.total)
     uploader.add_together()
     # Add it to the index first: a crash after this line leaves only an index entry without a batch.
     context.index.add_batch(head.batch_id, context.store.now_ms())
     head = head.model_copy(
-        update={"skipped": uploader.skipped.items, "missing_tools": dict(uploader.missed_tools)}
+        update={
+            "guide": uploader.guide,
+            "skipped": uploader.skipped.items,
+            "missing_tools": dict(uploader.missed_tools),
+        }
     )
-    context.store.start(head, total=uploader.total, unchanged=uploader.unchanged)
+    context.store.start(head, starter, total=uploader.total, unchanged=uploader.unchanged)
     advance_batch(context, head.batch_id)
     return head.batch_id
 
@@ -241,14 +266,16 @@ def _is_there(context: ReviewContext, batch_id: str) -> bool:
         return False
 
 
-def record_failed_batch(context: ReviewContext, head: BatchHead, reason: str) -> None:
-    """Record a batch that could not start, so that its report is archived and delivered. A repeated call does nothing.
+def record_failed_batch(context: ReviewContext, head: BatchHead, starter: int, reason: str) -> None:
+    """Record a batch that could not start, so that its report is archived and delivered.
+
+    Nothing is done if the batch was started, or a later starter has begun.
 
     Raises:
         RedisUnavailable, ArchiveUnavailable: The call may be repeated.
     """
-    if not _is_there(context, head.batch_id):
-        context.store.open(head)
-        context.index.add_batch(head.batch_id, context.store.now_ms())
-        context.store.start(head, total=0, unchanged=0)
-    stop_batch(context, head.batch_id, RunState.FAILED, reason)
+    with suppress(ReviewError):
+        if context.store.open(head, starter):
+            context.index.add_batch(head.batch_id, context.store.now_ms())
+            context.store.start(head, starter, failure=reason)
+    advance_batch(context, head.batch_id)

@@ -45,6 +45,7 @@ meanings, a mistake of spelling or grammar. A wrong finding costs more than a mi
 answer.
 
 The text is in the task. {form}"""
+_KINDS = "Kinds (if two fit, take the first):"
 #: What each kind means; the order decides if two fit.
 KINDS: dict[Category, str] = {
     Category.REMOVED_CHECK: "a validation, permission, limit or guard is gone or weaker",
@@ -133,6 +134,37 @@ LIMIT {size}\\")", "kind": "injection", "severity": "high", "confidence": 0.7, "
 "why": "With the name x' OR 'a'='a all rows are read, because the name is not a parameter.", "assumes": "name comes from a \
 request", "fix": "Pass the name as a parameter.", "also": []}
 A short variable name on the same line would be no finding."""
+#: The kinds, severities and form of `change_guide` in fewer words, for a change that is shorter than that guide.
+_SMALL_CHANGE = """\
+A small change is reviewed before it is merged. Report defects that it brings in, reveals or makes worse, each with the \
+input or situation in which it fails. A wrong finding costs more than a missing small one; an empty list is a good answer.
+
+The task has what the author says (check it against the code), then each file as numbered lines. {columns}
+
+Removed lines first: what did each check, catch, limit, lock, default to or test, and where is that done now? Name removed \
+checks, error handling and tests, and changed defaults. Then the added lines: what can be missing, what fails half-way, who \
+else calls this."""
+_SMALL_KINDS = """\
+removed-check: validation, permission, limit or guard gone or weaker; access: authentication, authorisation, secrets; \
+injection: outside data in SQL, shell, HTML, path, URL; data-loss: deleted, overwritten, half written; error-handling: \
+swallowed, caught too widely, half done; concurrency: race, deadlock, done twice; wrong-result: condition, boundary, unit, \
+sign, order, type; missing-value: none, empty, absent, zero; contract: callers, stored data, formats, a changed default; \
+resource: leak, no timeout, no bound; slow: work that grows with data; test: removed, skipped, weakened."""
+_SMALL_SEVERITIES = """\
+Severity, in production: critical: data lost or exposed to outsiders, or an outage, in normal use; high: wrong result or crash \
+in normal use, or a security hole with a precondition; medium: fails in a realistic special case or under load; low: small \
+and easily noticed; info: no defect, but the person who merges must decide it."""
+_SMALL_FORM = """\
+Not findings: style, praise, speculation without a failing case, what linters report{programs}, unchanged lines.
+
+Answer with one JSON object and nothing else, at most {count} findings, the worst first. side and line: "old" for removed \
+lines, else "new", with the numbers of that side. quote: the text of line exactly, without numbers and mark; a finding whose \
+quote is not there is dropped. replacement: whole lines in place of line to end_line, only if you are sure. also: further \
+places, as file:line. For the removed line 13 of app/users.py:
+{{"findings": [{{"file": "app/users.py", "side": "old", "line": 13, "end_line": 13, "quote": "    check_admin(request.user)", \
+"kind": "removed-check", "severity": "critical", "confidence": 0.9, "title": "Anybody may delete any user", "why": "With a \
+user who is no admin, the row is deleted, because the only check was removed.", "assumes": "", "fix": "Keep the check.", \
+"also": []}}], "summary": "one sentence"}}"""
 #: Guide for models with a small window; also the form for models that get no other.
 SHORT_GUIDE = (
     'Answer with JSON and nothing else: {"findings": [{"file": "path", "line": 3, "end_line": 4, "quote": "text of line 3", '
@@ -149,6 +181,17 @@ def change_guide(programs: Iterable[str], reads: int) -> str:
         _defects(programs, reads, unchanged=_UNCHANGED),
         _form(*_SIDES),
         _EXAMPLES_OF_CHANGES,
+    )
+
+
+def small_change_guide(programs: Iterable[str], reads: int) -> str:
+    """Return the guide for a change of some lines."""
+    return _guide(
+        _SMALL_CHANGE.format(columns=_COLUMNS),
+        f"{_KINDS} {_SMALL_KINDS}",
+        _SMALL_SEVERITIES,
+        _confidence(reads),
+        _SMALL_FORM.format(programs=_names(programs), count=MAX_FINDINGS),
     )
 
 
@@ -173,15 +216,19 @@ def _guide(task: str, *parts: str, attack: str = _ATTACK) -> str:
 
 def _defects(programs: Iterable[str], reads: int, *, unchanged: str = "") -> str:
     kinds = "\n".join(f"{kind.value:14}  {meaning}" for kind, meaning in KINDS.items())
-    names = ", ".join(programs)
     return "\n\n".join(
         (
-            f"Kinds (if two fit, take the first):\n{kinds}",
+            f"{_KINDS}\n{kinds}",
             _SEVERITIES,
             _confidence(reads),
-            _NO_FINDINGS.format(programs=f" ({names} run as well)" if names else "", unchanged=unchanged),
+            _NO_FINDINGS.format(programs=_names(programs), unchanged=unchanged),
         )
     )
+
+
+def _names(programs: Iterable[str]) -> str:
+    names = ", ".join(programs)
+    return f" ({names} run as well)" if names else ""
 
 
 def _confidence(reads: int) -> str:

@@ -43,6 +43,8 @@ from .splitter import Chunk, Split, split_item
 _SECTIONS_SHARE = 0.1
 #: Bytes of the files of a change that are reviewed in one session.
 MAX_TOGETHER_BYTES = 32_768
+#: Tokens of the files of a change from which models are shown the whole guide; the small one has as many.
+MAX_SMALL_CHANGE_TOKENS = 800
 #: Maximum bytes of the context beside one file of a change, by the bytes of its lines.
 _CHANGE_CONTEXT_SHARE = 0.5
 #: Minimum bytes of a chunk. In a smaller window the item is not split; its session fails with the reason.
@@ -57,8 +59,8 @@ class PlannedSession:
 
     item: Item
     opening: str
-    #: Tokens of the guide that models are shown before it.
-    guide_tokens: int = 0
+    #: What models are shown before it; the same in all sessions of a batch that have one.
+    guide: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class SessionPlanner:
         return self._request.text if self.readers else ""
 
     def _session(self, item: Item, opening: str) -> PlannedSession:
-        return PlannedSession(item, opening, estimate_tokens(self.guide))
+        return PlannedSession(item, opening, self.guide)
 
     def plan(self, read: ReadItem) -> ItemPlan:
         """Return the sessions of an item."""
@@ -216,13 +218,17 @@ class SessionPlanner:
                 size = 0
             groups[-1].append(file)
             size += cost
-        return [self._together(group, overview) for group in groups]
+        is_small = (
+            len(groups) == 1 and sum(estimate_tokens(file.text) for file in files) < MAX_SMALL_CHANGE_TOKENS
+        )
+        guide = self._request.small_text if is_small else self.guide
+        return [self._together(group, overview, guide) for group in groups]
 
-    def _together(self, files: Sequence[ChangedFile], overview: str) -> PlannedSession:
+    def _together(self, files: Sequence[ChangedFile], overview: str, guide: str) -> PlannedSession:
         opening = change_opening(overview, [file.text for file in files])
         first = files[0].item
         if len(files) == 1:
-            return self._session(first, opening)
+            return PlannedSession(first, opening, guide)
         more = f" and {len(files) - 1} more"
         item = Item(
             key=first.key,
@@ -233,7 +239,7 @@ class SessionPlanner:
             part=ItemPart(number=1, count=1, readers=PartReaders.MODELS),
             together=tuple(file.item for file in files),
         )
-        return self._session(item, opening)
+        return PlannedSession(item, opening, guide)
 
     def _sessions(
         self, read: ReadItem, split: Split, sections: Sequence[Section], lines: Sequence[str]

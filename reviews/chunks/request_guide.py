@@ -11,7 +11,7 @@ from functools import cached_property
 
 from ...models.sessions.known_agents import ReaderModel
 from ..values.panels import Panel, smallest_window
-from .guide import SHORT_GUIDE, change_guide, document_guide, file_guide
+from .guide import SHORT_GUIDE, change_guide, document_guide, file_guide, small_change_guide
 from .project import Project
 
 #: Share of a model's window for guide and opening message; the rest is for the messages of the session.
@@ -51,9 +51,18 @@ class RequestGuide:
         return "\n\n".join(filter(None, (self.rules, f"{_MAP_TITLE}\n{shown}" if shown else "")))
 
     @cached_property
+    def small_text(self) -> str:
+        """What models are shown first of a small change: a shorter guide, and the rules of the project."""
+        if not self.is_change or self._is_of_documents:
+            return self.text
+        return self._with_rules(small_change_guide(self._programs, self.panel.read_files))
+
+    @cached_property
     def rules(self) -> str:
         """What counts as a finding, and the rules of the project."""
-        guide = self._guide
+        return self._with_rules(self._guide)
+
+    def _with_rules(self, guide: str) -> str:
         if len(guide.encode()) > self.guide_room:
             guide = SHORT_GUIDE
         room = max(self.guide_room - len(guide.encode()), 0)
@@ -76,11 +85,15 @@ class RequestGuide:
     def _guide(self) -> str:
         if self._is_of_documents:
             return document_guide(self.panel.read_files, is_change=self.is_change)
+        guide = change_guide if self.is_change else file_guide
+        return guide(self._programs, self.panel.read_files)
+
+    @property
+    def _programs(self) -> list[str]:
+        """Agents of the panel that are programs."""
         seated = (seat.agent for seat in self.panel.seats if seat.name not in self.readers)
         agents = [*(tool.agent for tool in self.panel.tools), *(agent for agent in seated if agent)]
-        programs = [agent for agent in agents if agent != JUDGE]
-        guide = change_guide if self.is_change else file_guide
-        return guide(programs, self.panel.read_files)
+        return [agent for agent in agents if agent != JUDGE]
 
     @property
     def _is_of_documents(self) -> bool:

@@ -26,7 +26,7 @@ from .hosts.api import HostApi, checked_answers
 from .hosts.github import Repository, deliver_to_github
 from .hosts.gitlab import Project, deliver_to_gitlab
 from .hosts.publish import Decisions
-from .hosts.replies import CommentEvent, ReplyResult, reply_to_comment
+from .hosts.replies import CommentEvent, ReplyResult, ReplyStore, reply_to_comment
 from .payload import ReportPayload
 from .senders import send_to_chat
 
@@ -113,7 +113,7 @@ class Destinations:
                 send_to_chat(entry, payload, url=self._secret(entry.url_env).strip())
 
     def reply(
-        self, name: str, event: CommentEvent, *, decisions: Decisions, ask: Callable[[str], str] | None
+        self, name: str, event: CommentEvent, *, decisions: ReplyStore, ask: Callable[[str], str] | None
     ) -> ReplyResult:
         """Do what a new comment on a pull request asks for: see `hosts.replies`.
 

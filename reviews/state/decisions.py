@@ -1,4 +1,7 @@
-"""Decisions of people about findings, in Redis: one hash of all repositories, which has no TTL."""
+"""Decisions of people about findings, in Redis: one hash of all repositories, which has no TTL.
+
+Beside it a key for each comment that a process answers.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from redis import Redis
 
 from ...models.errors import AmbiguousId, InvalidInput, invalid_input
 from ...models.text.ids import utcnow
-from ...state.redis.keys import DECISIONS
+from ...state.redis.keys import DECISIONS, reply_key
 from ..values.decisions import Decision
 from .store import Fields
 
@@ -19,6 +22,8 @@ log = logging.getLogger(__name__)
 
 #: Maximum number of decisions; the oldest ones are dropped first.
 MAX_DECISIONS = 10_000
+#: Seconds for which one process may answer a comment; after that, the host shows its answer.
+REPLY_S = 3_600
 
 
 class DecisionStore:
@@ -68,6 +73,18 @@ class DecisionStore:
         forgotten = fitting[0].model_copy(update={"is_forgotten": True, "at": utcnow()})
         self.add_decisions([forgotten])
         return forgotten
+
+    def claim_reply(self, repository: str, comment_id: str, token: str) -> bool:
+        """Reserve the answer to a comment for one call, named by a token; False: another call answers it."""
+        key = reply_key(repository, comment_id)
+        # The client repeats the command if its answer is lost: then the key has this token.
+        return bool(self._client.set(key, token, nx=True, ex=REPLY_S)) or self._client.get(key) == token
+
+    def release_reply(self, repository: str, comment_id: str, token: str) -> None:
+        """Let another call answer a comment, after a failure of this one."""
+        key = reply_key(repository, comment_id)
+        if self._client.get(key) == token:
+            self._client.delete(key)
 
 
 def _read(text: str) -> Decision | None:

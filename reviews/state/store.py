@@ -6,17 +6,17 @@ claims an item, and a script accepts its result once per attempt. A later check 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from redis import Redis
 
-from ...models.errors import ReviewNotFound
+from ...models.errors import ReviewError, ReviewNotFound
 from ...models.text.ids import new_id
 from ...state.redis.formats import FORMATS, check_format
 from ...state.redis.keys import review_key
 from ...state.redis.readers import read_stored, server_ms
-from ...state.redis.scripts import evaluate, load_script
+from ...state.redis.scripts import call_script, load_script
 from ..values.runs import Item, ItemState
 from .records import BatchHead, BatchView, ItemRecord, Needs, batch_view
 
@@ -26,12 +26,9 @@ ITEM_CHECK_MS = 10_000
 OPENING_S = 3_600
 _FIELDS = ("item", "state", "attempt", "tokens", "cost", "result", "outputs")
 #: Fields of a Redis hash.
-Fields = dict[
-    bytes | bytearray | memoryview | str | int | float, bytes | bytearray | memoryview | str | int | float
-]
+Fields = dict[str, str | int]
 #: Number of items read at once.
 _PAGE = 100
-_PARTS = ("batch", "items", "waiting", "running")
 
 
 class ReviewStore:
@@ -41,6 +38,7 @@ class ReviewStore:
         self._client = client
         #: Seconds for which a batch is kept.
         self.retention_s = retention_s
+        self._ttl_ms = retention_s * 1000
 
     def now_ms(self) -> int:
         """Return the server's time in milliseconds since the epoch."""
@@ -48,13 +46,23 @@ class ReviewStore:
 
     # -- submission ---------------------------------------------------------------------------
 
-    def open(self, head: BatchHead) -> None:
-        """Create a batch; no item starts before `start` is called."""
+    def claim_start(self, batch_id: str) -> int:
+        """Return the number of a new starter of a batch; earlier starters can write nothing more."""
+        with self._client.pipeline(transaction=True) as together:
+            together.incr(review_key(batch_id, "starter"))
+            together.expire(review_key(batch_id, "starter"), OPENING_S)
+            return int(together.execute()[0])
+
+    def open(self, head: BatchHead, starter: int) -> bool:
+        """Create a batch; no item starts before `start` is called. False: it was started before.
+
+        Raises:
+            ReviewError: A later starter has begun.
+        """
         limits, now = head.panel.batch, self.now_ms()
         span_ms = 0 if limits.max_s is None else int(limits.max_s * 1000)
         fields: Fields = {
             "format": FORMATS["review"],
-            "state": "opening",
             "started_ms": now,
             "parallel": head.panel.parallel,
             "attempts": head.panel.attempts,
@@ -63,15 +71,13 @@ class ReviewStore:
             "span_ms": span_ms,
             "deadline_ms": now + span_ms if span_ms else 0,
         }
-        with self._client.pipeline(transaction=True) as together:
-            together.hset(review_key(head.batch_id, "batch"), mapping=fields)
-            self._set_head(together, head)
-            self._expire(together, head.batch_id, OPENING_S)
-            together.execute()
+        args = {"head": _head_text(head), "opening_ms": OPENING_S * 1000}
+        return self._upload("reviews/open", head.batch_id, starter, args, fields) == "opened"
 
     def add(
         self,
         batch_id: str,
+        starter: int,
         number: int,
         item: Item,
         text: str,
@@ -79,43 +85,61 @@ class ReviewStore:
         needs: Needs = Needs(),  # noqa: B008 - frozen
         outputs: str = "",
     ) -> None:
-        """Add an item; items are numbered from 1. A repeated call changes nothing.
+        """Add an item with the opening of its session; items are numbered from 1. A repeated call changes nothing.
 
         `outputs`: those of programs for it, as in `ItemRecord`.
+
+        Raises:
+            ReviewError: A later starter has begun.
         """
-        record: Fields = {
-            f"{number}:item": item.model_dump_json(exclude_defaults=True),
-            f"{number}:state": ItemState.WAITING.value,
-            f"{number}:attempt": 1,
-            f"{number}:needs_tokens": max(needs.tokens, 1),
-            f"{number}:needs_cost": max(needs.cost_micros, 1),
+        fields: Fields = {
+            "state": ItemState.WAITING.value,
+            "attempt": 1,
+            "needs_tokens": max(needs.tokens, 1),
+            "needs_cost": max(needs.cost_micros, 1),
         }
-        if outputs:
-            record[f"{number}:outputs"] = outputs
-        with self._client.pipeline(transaction=True) as together:
-            together.hset(review_key(batch_id, "items"), mapping=record)
-            together.set(review_key(batch_id, f"text:{number}"), text, ex=self.retention_s)
-            together.zadd(review_key(batch_id, "waiting"), {str(number): number})
-            self._expire(together, batch_id, OPENING_S)
-            together.execute()
+        self._add(batch_id, starter, number, item, fields | ({"outputs": outputs} if outputs else {}), text)
 
-    def add_known(self, batch_id: str, number: int, item: Item, result: str) -> None:
-        """Add an item with a known result, an `ItemResult` as JSON."""
-        record: Fields = {
-            f"{number}:item": item.model_dump_json(exclude_defaults=True),
-            f"{number}:state": ItemState.UNCHANGED.value,
-            f"{number}:result": result,
-        }
-        self._client.hset(review_key(batch_id, "items"), mapping=record)
+    def add_known(self, batch_id: str, starter: int, number: int, item: Item, result: str) -> None:
+        """Add an item with a known result, an `ItemResult` as JSON. Raises ReviewError: see `add`."""
+        fields: Fields = {"state": ItemState.UNCHANGED.value, "result": result}
+        self._add(batch_id, starter, number, item, fields)
 
-    def start(self, head: BatchHead, *, total: int, unchanged: int) -> None:
-        """Start the batch, after all items were added."""
-        batch = review_key(head.batch_id, "batch")
-        with self._client.pipeline(transaction=True) as together:
-            together.hset(batch, mapping={"state": "running", "total": total, "unchanged": unchanged})
-            self._set_head(together, head)
-            self._expire(together, head.batch_id, self.retention_s)
-            together.execute()
+    def _add(
+        self, batch_id: str, starter: int, number: int, item: Item, fields: Fields, text: str = ""
+    ) -> None:
+        record = {"item": item.model_dump_json(exclude_defaults=True), **fields}
+        args = {"number": number, "opening": text, "opening_ms": OPENING_S * 1000, "ttl_ms": self._ttl_ms}
+        numbered = {f"{number}:{name}": value for name, value in record.items()}
+        self._upload("reviews/add", batch_id, starter, args, numbered)
+
+    def start(
+        self, head: BatchHead, starter: int, *, total: int = 0, unchanged: int = 0, failure: str = ""
+    ) -> None:
+        """Start the batch, after all items were added. `failure`: why it cannot start, for its report.
+
+        Raises:
+            ReviewError: A later starter has begun.
+        """
+        args = {"head": _head_text(head), "total": total, "unchanged": unchanged, "failure": failure}
+        self._upload("reviews/start", head.batch_id, starter, {**args, "ttl_ms": self._ttl_ms})
+
+    def _upload(
+        self,
+        verb: str,
+        batch_id: str,
+        starter: int,
+        args: Mapping[str, str | int],
+        fields: Fields | None = None,
+    ) -> str:
+        """Run a script of one starter; return its answer."""
+        text = f"text:{args.get('number')}"
+        keys = [review_key(batch_id, text if part == "text" else part) for part in load_script(verb).keys]
+        rest = [part for pair in (fields or {}).items() for part in pair]
+        answer: str = call_script(self._client, verb, keys, {**args, "mine": starter}, rest)[0]
+        if answer == "replaced":
+            raise ReviewError(f"another worker has begun to start review {batch_id}")
+        return answer
 
     # -- execution ----------------------------------------------------------------------------
 
@@ -249,10 +273,8 @@ class ReviewStore:
     def _run(self, verb: str, batch_id: str, **args: str | int) -> list[Any]:
         version = cast("str | None", self._client.hget(review_key(batch_id, "batch"), "format"))
         check_format("review", batch_id, version)
-        script = load_script(verb)
-        keys = [review_key(batch_id, part) for part in script.keys]
-        given = {**args, "ttl_ms": self.retention_s * 1000}
-        return evaluate(self._client, script, keys, script.arg_list(given, ()))  # type: ignore[no-any-return]
+        keys = [review_key(batch_id, part) for part in load_script(verb).keys]
+        return call_script(self._client, verb, keys, {**args, "ttl_ms": self._ttl_ms})
 
     @staticmethod
     def _found(answer: list[Any], batch_id: str) -> list[Any]:
@@ -260,13 +282,10 @@ class ReviewStore:
             raise ReviewNotFound(batch_id)
         return answer
 
-    def _set_head(self, together: Any, head: BatchHead) -> None:
-        # Workers of an earlier release refuse a field that they do not know, even if it has its default.
-        together.hset(review_key(head.batch_id, "items"), "head", head.model_dump_json(exclude_defaults=True))
 
-    def _expire(self, together: Any, batch_id: str, ttl_s: int) -> None:
-        for part in _PARTS:
-            together.expire(review_key(batch_id, part), ttl_s)
+def _head_text(head: BatchHead) -> str:
+    # Workers of an earlier release refuse a field that they do not know, even if it has its default.
+    return head.model_dump_json(exclude_defaults=True)
 
 
 def _numbers(listed: Sequence[str]) -> list[int]:

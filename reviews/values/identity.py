@@ -1,4 +1,4 @@
-"""Identity of a finding: its place and its kind, not its words. Pure.
+"""Identity of a finding: its place and its kind; its words count only on the same line. Pure.
 
 The place is the path, the text of the first line, and the lines around it, so that a finding is recognised on moved
 lines and on an edited line. The kind is the category that a model names, or the rule of a program.
@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from .answers import UNNAMED_RULE
-from .findings import Finding, Side, snippet_sha
+from .findings import Finding, Side, normalise_message, snippet_sha
 from .rules import category_of_rule, is_same_cause, normalise_rule
 
 #: Minimum characters of a line that identifies the line beside it: a bracket does not.
 MIN_CONTEXT = 6
+#: Minimum similarity of messages with the same meaning: twice the common words, divided by the words of both.
+MIN_SIMILARITY = 0.6
+_WORD = re.compile(r"\w+")
 _MAX_RULE = 80
 _NOT_IN_RULE = re.compile(r"[^\w.:/+]+", re.ASCII)
 
@@ -38,6 +42,8 @@ class FindingIdentity:
     rule: str = ""
     #: Kind that a model named.
     category: str = ""
+    #: Only in a run: comments have no words of their own in their marker.
+    message: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, finding: Finding) -> FindingIdentity:
@@ -53,6 +59,7 @@ class FindingIdentity:
             after=after,
             rule=_NOT_IN_RULE.sub("-", normalise_rule(finding.rule))[:_MAX_RULE],
             category=finding.category.value if finding.category else "",
+            message=finding.message,
         )
 
     def is_same_kind(self, other: FindingIdentity) -> bool:
@@ -90,35 +97,67 @@ def _first_hash(lines: Sequence[str]) -> str:
     return snippet_sha(line) if line else ""
 
 
-#: Tests of whether a finding and an earlier one are the same, the strictest first.
-_TESTS: tuple[Callable[[FindingIdentity, FindingIdentity], bool], ...] = (
-    lambda one, other: one.fingerprint == other.fingerprint and one.line == other.line,
-    lambda one, other: one.fingerprint == other.fingerprint,
-    lambda one, other: one.is_on_same_text(other) and one.is_same_kind(other),
-    lambda one, other: one.is_beside_same_text(other) and one.is_same_kind(other),
+def similarity(one: str, other: str) -> float:
+    """Return the similarity of two messages, from 0 to 1."""
+    mine, theirs = _words(one), _words(other)
+    return 2 * len(mine & theirs) / max(len(mine) + len(theirs), 1)
+
+
+@lru_cache(maxsize=4_096)
+def _words(message: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(normalise_message(message)))
+
+
+def _is_rephrased(one: FindingIdentity, other: FindingIdentity) -> bool:
+    return one.is_same_kind(other) or similarity(one.message, other.message) >= MIN_SIMILARITY
+
+
+#: Keys of identities, and the test of two that share a key (None: they are the same); the strictest first.
+_STAGES: tuple[
+    tuple[
+        Callable[[FindingIdentity], Iterable[object]],
+        Callable[[FindingIdentity, FindingIdentity], bool] | None,
+    ],
+    ...,
+] = (
+    (lambda one: [(one.fingerprint, one.line)], None),
+    (lambda one: [one.fingerprint], None),
+    (lambda one: filter(None, [one.anchor]), _is_rephrased),
+    (lambda one: filter(all, [("before", one.before), ("after", one.after)]), FindingIdentity.is_same_kind),
 )
 
 
 def match_identities(
-    current: Sequence[FindingIdentity], earlier: Sequence[FindingIdentity]
+    current: Sequence[FindingIdentity],
+    earlier: Sequence[FindingIdentity],
+    *,
+    may_rephrase: Callable[[int, int], bool] = lambda _number, _at: True,
 ) -> dict[int, int]:
     """Return the index of the earlier finding of each recognised finding, by its own index.
 
     Each earlier finding is matched once, with the nearest line first; those named first in `current` choose first.
+    `may_rephrase`: whether a finding may be an earlier one in other words, by their indexes.
     """
-    free: defaultdict[tuple[str, Side], dict[int, FindingIdentity]] = defaultdict(dict)
-    for number, identity in enumerate(earlier):
-        free[identity.path, identity.side][number] = identity
     matches: dict[int, int] = {}
-    for is_same in _TESTS:
+    taken: set[int] = set()
+    for keys, is_same in _STAGES:
+        index: defaultdict[object, list[int]] = defaultdict(list)
+        for at, identity in enumerate(earlier):
+            for key in keys(identity):
+                index[identity.path, identity.side, key].append(at)
         for number, identity in enumerate(current):
-            candidates = free.get((identity.path, identity.side))
-            if number in matches or not candidates:
+            if number in matches:
                 continue
-            near = [at for at, other in candidates.items() if is_same(identity, other)]
+            near = [
+                at
+                for key in keys(identity)
+                for at in index.get((identity.path, identity.side, key), ())
+                if at not in taken
+                and (is_same is None or (may_rephrase(number, at) and is_same(identity, earlier[at])))
+            ]
             if near:
-                matches[number] = min(near, key=lambda at: (_distance(identity, candidates[at]), at))
-                del candidates[matches[number]]
+                matches[number] = min(near, key=lambda at: (_distance(identity, earlier[at]), at))
+                taken.add(matches[number])
     return matches
 
 

@@ -33,6 +33,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{review:ID}:items` | hash | items of the batch: definition, state and result of each |
 | `symposia:{review:ID}:waiting` | sorted set | numbers of the items that have not started |
 | `symposia:{review:ID}:running` | sorted set | numbers of the running items, by the time of their next check |
+| `symposia:{review:ID}:starter` | string | number of the newest starter of the batch; TTL one hour before the start |
 | `symposia:{review:ID}:text:N` | string | text of an item whose session has not been opened |
 | `symposia:{review:ID}:files` | hash | files that models may read, compressed, by path |
 | `symposia:{review:ID}:reads:N` | hash | files that were read for an item: path and digest |
@@ -47,6 +48,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:deliveries` | sorted set | delivery queue: reports to deliver, by the time of the next attempt; capped |
 | `symposia:deliveries:failed` | list | newest deliveries that failed permanently; capped, TTL one week |
 | `symposia:reviews:decisions` | hash | decisions of people about findings, by id: see `reviews/state/decisions.py`; capped |
+| `symposia:reviews:reply:DIGEST` | string | token of the call that answers a comment on a pull request; TTL one hour |
 | `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
 | `symposia:taken` | hash | progress of the workers in the queue: newest message taken, last time a worker was free, newest probe; TTL one hour |
 | `symposia:lanes` | hash | lanes of active tenants, by tenant: see `state/tenant_lanes.py`; TTL one minute |
@@ -79,6 +81,8 @@ The memory of a user is kept longer than sessions, under separate keys. All of t
 """
 
 from __future__ import annotations
+
+from hashlib import sha256
 
 PREFIX = "symposia"
 DUE = f"{PREFIX}:due"
@@ -203,6 +207,12 @@ def schedule_keys(name: str) -> dict[str, str]:
 def review_key(batch_id: str, part: str) -> str:
     """Return the key of one part of a batch review: `batch`, `items`, `waiting`, `running`, `text:N`, ..."""
     return f"{PREFIX}:{{review:{batch_id}}}:{part}"
+
+
+def reply_key(repository: str, comment_id: str) -> str:
+    """Return the key of the answer to a comment in a repository, by its web address."""
+    digest = sha256(f"{repository} {comment_id}".encode()).hexdigest()[:32]
+    return f"{PREFIX}:reviews:reply:{digest}"
 
 
 def notifications_key(agent: str) -> str:

@@ -8,7 +8,10 @@ from live import until
 from symposia.cli.doctor.checks import _schedules
 from symposia.cli.reviews.options import OF_ANY_REVIEW, OF_FILES
 from symposia.models.errors import InvalidInput
-from symposia.schedules.schedule import ReviewAction, RunOutcome
+from symposia.models.text.ids import new_id
+from symposia.reviews.scheduled_reviews import ScheduledReview
+from symposia.schedules.recurrence import Recurrence
+from symposia.schedules.schedule import ReviewAction, RunOutcome, Schedule, ScheduleRun
 from symposia.state.redis.connect import connect
 
 DEADLINE_S = 60
@@ -91,6 +94,39 @@ def test_a_newer_review_cancels_the_older_one(installation):
         what="one is done in time",
     )
     schedules.remove("often")
+
+
+class _Roots(dict):
+    """Roots of a slow starter: while it looks for its root, another worker has started the same run."""
+
+    def __init__(self, meanwhile):
+        super().__init__()
+        self.meanwhile = meanwhile
+
+    def get(self, *_):
+        self.meanwhile()
+
+
+@pytest.mark.parametrize("also_fails", [False, True])
+def test_replaced_starter_does_not_stop_the_batch_of_the_next(installation, monkeypatch, also_fails):
+    installation.write_shop()
+    monkeypatch.chdir(installation.folder)
+    reviews = installation.client._installation.reviews
+    schedule = Schedule(
+        name="nightly",
+        when=Recurrence(cron="@yearly"),
+        review=ReviewAction(panel="at_once", root="attic" if also_fails else "shop"),
+    )
+    due = ScheduleRun(id=new_id(), due_ms=1)
+    second = ScheduledReview(lambda: reviews, {"shop": installation.folder / "shop"})
+    first = ScheduledReview(lambda: reviews, _Roots(lambda: second.start(schedule, due)))
+    first.start(schedule, due)
+    view = reviews.store.view(due.id)
+    assert (view.state, view.total) == (("failed", 0) if also_fails else ("running", 2))
+    if also_fails:
+        assert view.reason.startswith("root: must be a root of SYMPOSIA_REVIEW_ROOTS: shop")
+    second.start(schedule, due)
+    assert reviews.store.view(due.id) == view
 
 
 def test_unknown_report_format_is_refused(installation):

@@ -1,9 +1,9 @@
 """Answers to people who reply to the comments of a delivery, or write a command in a comment.
 
 `/review` asks for a new review, which the caller starts. `/ignore`, "won't fix" and "not a bug" are decisions. Any
-other reply is answered by a model. A webhook may call `reply_to_comment` several times for one comment: a later call
-does nothing, but calls at the same time may both answer. Answers in threads, and who may decide, are as the host shows
-them; who may write `/review` is on GitHub as the event says.
+other reply is answered by a model. A webhook may call `reply_to_comment` several times for one comment, also at the same
+time: one call answers. Answers in threads, and who may decide, are as the host shows them; who may write `/review` is on
+GitHub as the event says.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from ....models.errors import InvalidInput
-from ....models.text.ids import utcnow
+from ....models.text.ids import new_id, utcnow
 from ...values.code_links import web_address
 from ...values.decisions import Decision, Verdict, parse_answer
 from .comments import fenced, plain_text
@@ -25,6 +25,8 @@ from .publish import Decisions, PullRequest, PullState
 
 #: Maximum characters of an answer.
 MAX_REPLY = 10_000
+#: Maximum bytes of a question: of the comment, of the lines around it, and of the messages, newest first.
+MAX_COMMENT_BYTES, MAX_DIFF_BYTES, MAX_TALK_BYTES = 8_192, 8_192, 16_384
 _REVIEW = re.compile(r"\s*/review\b", re.IGNORECASE)
 #: What the model is asked, before the finding, the lines and the conversation.
 _QUESTION = (
@@ -70,6 +72,16 @@ class CommentEvent:
     diff: str = ""
     #: False: it belongs to no line.
     is_on_line: bool = False
+
+
+class ReplyStore(Decisions, Protocol):
+    """Decisions of people, and the comments that are being answered. All methods raise RedisUnavailable."""
+
+    def claim_reply(self, repository: str, comment_id: str, token: str) -> bool:
+        """Reserve the answer to a comment for one call, named by a token; False: another call answers it."""
+
+    def release_reply(self, repository: str, comment_id: str, token: str) -> None:
+        """Let another call answer a comment, after a failure of this one."""
 
 
 class ReplyHost(PullRequest, Protocol):
@@ -132,14 +144,14 @@ def _gitlab_event(data: Mapping[str, Any]) -> CommentEvent | None:
 
 
 def reply_to_comment(
-    host: ReplyHost, event: CommentEvent, decisions: Decisions, ask: Callable[[str], str] | None
+    host: ReplyHost, event: CommentEvent, store: ReplyStore, ask: Callable[[str], str] | None
 ) -> ReplyResult:
     """Do what a comment asks for.
 
     Args:
         host: The pull request.
         event: The comment.
-        decisions: Store of decisions.
+        store: Store of decisions and answered comments.
         ask: Function that returns a model's answer to a text; None: questions are not answered.
 
     Raises:
@@ -158,28 +170,36 @@ def reply_to_comment(
     if comment is None or answer is None:
         why = "it answers no comment about a finding, or its author may not change the repository"
         return _nothing(event, why)
-    return _reply(host, event, decisions, ask, comment=comment, answer=answer)
+    if event.comment_id in comment.replied:
+        return _nothing(event, "it was answered before")
+    return _reply_once(host, event, store, ask, comment=comment, answer=answer)
 
 
-def _reply(
+def _reply_once(
     host: ReplyHost,
     event: CommentEvent,
-    decisions: Decisions,
+    store: ReplyStore,
     ask: Callable[[str], str] | None,
     *,
     comment: ExistingComment,
     answer: PersonAnswer,
 ) -> ReplyResult:
-    """Answer a trusted person in the thread of a comment about a finding."""
-    if event.comment_id in comment.replied:
-        return _nothing(event, "it was answered before")
-    if (parsed := parse_answer(answer.text)) is not None:
-        return _ignore(host, event, decisions, comment, answer, parsed)
-    if ask is None:
-        return _nothing(event, "no model was named")
-    text = ask(question(event, comment))[:MAX_REPLY]
-    host.reply(comment, _reply_body(text, event.comment_id))
-    return ReplyResult(ReplyAction.ANSWERED, event.pull_request, text)
+    """Answer a trusted person in the thread of a comment about a finding, unless another call does."""
+    claim = (event.repository, event.comment_id, new_id())
+    if not store.claim_reply(*claim):
+        return _nothing(event, "another call answers it")
+    try:
+        if (parsed := parse_answer(answer.text)) is not None:
+            return _ignore(host, event, store, comment, answer, parsed)
+        if ask is not None:
+            text = ask(question(event, comment))[:MAX_REPLY]
+            host.reply(comment, _reply_body(text, event.comment_id))
+            return ReplyResult(ReplyAction.ANSWERED, event.pull_request, text)
+    except BaseException:
+        store.release_reply(*claim)
+        raise
+    store.release_reply(*claim)
+    return _nothing(event, "no model was named")
 
 
 def _nothing(event: CommentEvent, why: str) -> ReplyResult:
@@ -224,12 +244,28 @@ def _ignore(
 
 
 def question(event: CommentEvent, comment: ExistingComment) -> str:
-    """Return what the model is asked about a comment."""
-    parts = [_QUESTION, "The comment:", fenced("", without_marker(comment.body))]
-    if event.diff:
-        parts += ["The lines:", fenced("diff", event.diff)]
-    talk = "\n\n".join(f"{answer.by}: {answer.text}" for answer in comment.answers)
-    return "\n\n".join([*parts, "The conversation:", fenced("", talk)])
+    """Return what the model is asked about a comment: its finding, its lines, and the newest messages up to it."""
+    parts = [_QUESTION, "The comment:", fenced("", _first(without_marker(comment.body), MAX_COMMENT_BYTES))]
+    if event.diff:  # the comment is about its last lines
+        parts += ["The lines:", fenced("diff", _last(event.diff, MAX_DIFF_BYTES))]
+    talk: list[str] = []
+    room = MAX_TALK_BYTES
+    is_later = True
+    for answer in reversed(comment.answers):
+        is_later = is_later and answer.id != event.comment_id
+        if is_later or room <= 0:
+            continue
+        talk.append(f"{answer.by}: {_first(answer.text, room)}")
+        room -= len(talk[-1].encode())
+    return "\n\n".join([*parts, "The conversation:", fenced("", "\n\n".join(reversed(talk)))])
+
+
+def _first(text: str, most: int) -> str:
+    return text.encode()[:most].decode(errors="ignore")
+
+
+def _last(text: str, most: int) -> str:
+    return text.encode()[-most:].decode(errors="ignore")
 
 
 def _reply_body(text: str, comment_id: str) -> str:

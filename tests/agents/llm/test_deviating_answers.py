@@ -12,9 +12,10 @@ from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
 from symposia.agents.llm.parsing import CONTINUE, EMPTY, EMPTY_REQUIRED, NO_ANSWER
-from symposia.agents.llm.settings import LLMSettings, ModelSource
+from symposia.agents.llm.settings import LLMSettings, ModelSource, Price
 from symposia.models.errors import AgentFailed
-from symposia.models.turns.turn import Decision
+from symposia.models.text.ids import utcnow
+from symposia.models.turns.turn import REVIEW_PARAMETER, Decision
 
 pytestmark = pytest.mark.real_models
 
@@ -36,9 +37,9 @@ class Heard:
 
 @pytest.fixture
 def speak(runner, turn, model):
-    def spoken(context=None, *, listener=None, **settings):
+    def spoken(context=None, *, listener=None, price=None, **settings):
         agent = LLMAgent(
-            lambda: [ModelSource(Endpoint("stub", model.url, "key"))],
+            lambda: [ModelSource(Endpoint("stub", model.url, "key"), price)],
             LLMSettings(**({"retries": 1} | settings)),
         )
         services = TurnServices(InMemoryCallJournal(), listener=listener)
@@ -307,3 +308,26 @@ def test_error_of_a_provider_is_one_line(speak, model):
         speak()
     assert "\n" not in str(failed.value)
     assert len(json.dumps(str(failed.value))) < 2_500
+
+
+# -- reviews under a cost limit --------------------------------------------------------------------
+
+QUOTED = '{"findings": [{"quote": "x = 1"}, {"quote": "not there"}]}'
+
+
+@pytest.mark.parametrize("text", [QUOTED, "I see no list here."])
+@pytest.mark.parametrize(
+    ("cost_micros", "second", "requests"), [(1_000, "-", 1), (100_000, "{", 2), (100_000, " ", 2)]
+)
+def test_paid_review_is_kept_without_a_second_answer(speak, model, turn, text, cost_micros, second, requests):
+    model.answers(completion(text), ended(second) if second == "{" else completion(second))
+    opening = [{"role": role, "content": "x = 1", "timestamp": utcnow()} for role in ("system", "user")]
+    context = turn(
+        parameters={REVIEW_PARAMETER: {}},
+        opening=opening,
+        remaining={"cost_micros": cost_micros},
+        timeout_s=patient(20),
+    )
+    outcome = speak(context, price=Price(1, 4))
+    assert outcome.messages[0].content == text
+    assert (outcome.usage.requests, outcome.usage.cost_micros) == (requests, requests * (11 + 7 * 4))

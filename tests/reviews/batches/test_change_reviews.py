@@ -15,6 +15,7 @@ from review_tools.git_tree import GitTree
 from servers.model_stub import StubModel, completion
 from symposia.reviews.requests.files import request_for_root
 from symposia.reviews.sources.files import FileSelection
+from symposia.reviews.values.coverage import coverage_of
 from symposia.reviews.values.findings import Category, Side
 from symposia.reviews.values.runs import ItemKind, ItemState, ReviewRun
 
@@ -152,11 +153,12 @@ def test_files_over_the_limit_of_sessions_are_not_done(
         "symposia.reviews.batches.start.MAX_ITEMS", 3
     )  # one session for each file of a program
     run = review(installation, tree)
-    names = ("app/added.py", "app/new_name.py", "app/old.py", "app/users.py")
-    assert {item.path for item in run.skipped} == set(names)
-    assert {(result.state, result.error) for result in run.results} == {
-        (ItemState.FAILED, "1 part not reviewed: over a limit")
+    assert {item.path for item in run.skipped} == {"app/old.py"}, "no program reads it"
+    assert {(result.item.path, result.state, result.error) for result in run.results} == {
+        (path, ItemState.FAILED, "1 part not reviewed: over a limit")
+        for path in ("app/added.py", "app/new_name.py", "app/users.py")
     }
+    assert coverage_of(run).total == 4, "each file counts once"
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,8 @@ from symposia.benchmarks.harness.review_requests import (
 from symposia.models.directives.review_answers import answer_fault
 from symposia.models.protocol.dialog import Role, build_turn_message
 from symposia.models.sessions.known_agents import ReaderModel
-from symposia.reviews.chunks.guide import KINDS
+from symposia.models.turns.message_lists import estimate_tokens
+from symposia.reviews.chunks.guide import KINDS, small_change_guide
 from symposia.reviews.chunks.planner import PlannedSession, SessionPlanner
 from symposia.reviews.chunks.project import Project
 from symposia.reviews.panels import find_panel
@@ -76,9 +78,10 @@ def requests(tmp_path: Path) -> Mapping[str, str]:
         for entry in FileSource(tree.folder, FileSelection(since="HEAD"))
         if isinstance(entry, ReadItem)
     ]
-    (together,) = of_change.together(
+    (small,) = of_change.together(
         [file for plan in plans for file in plan.changed], [plan.item for plan in plans], ()
     )
+    together = replace(small, guide=of_change.guide)
     of_files = planner(CODE, tree.folder)
     (file,) = of_files.plan(read("shop/views.py", BEFORE["shop/views.py"])).sessions
     documents = find_panel("document").with_model("m")
@@ -95,7 +98,7 @@ def requests(tmp_path: Path) -> Mapping[str, str]:
 
     def request(plan: SessionPlanner, session: PlannedSession, seat: str, **more: object) -> str:
         return build_request(
-            plan.panel, plan.guide, session, next(it for it in plan.panel.seats if it.name == seat), **more
+            plan.panel, session, next(it for it in plan.panel.seats if it.name == seat), **more
         )
 
     found = {
@@ -114,6 +117,7 @@ def requests(tmp_path: Path) -> Mapping[str, str]:
     )
     return {
         "change": request(of_change, together, "reviewer"),
+        "small_change": request(of_change, small, "reviewer"),
         "change_verifier": request(of_change, together, "verifier", heard=[said]),
         "file": request(of_files, file, "reviewer"),
         "document": request(of_documents, document, "reader"),
@@ -139,6 +143,27 @@ def test_seats_of_an_item_share_all_but_the_dialog(requests: Mapping[str, str]) 
 
 def test_guide_names_every_kind() -> None:
     assert list(KINDS) == list(Category)
+    small = small_change_guide(["ruff"], 3)
+    assert re.findall(r"([a-z-]+): ", small.partition(" fit, take the first): ")[2])[: len(KINDS)] == list(
+        KINDS
+    )
+    assert estimate_tokens(small) <= 810
+
+
+@pytest.mark.parametrize(("lines", "is_small"), [(10, True), (100, False)])
+def test_small_change_has_the_small_guide(tmp_path: Path, lines: int, is_small: bool) -> None:
+    plan = planner(CODE, tmp_path, SAID)
+    (file,) = plan.plan(
+        make_item(
+            "".join(f"total_{number} = compute(value, {number})\n" for number in range(lines)),
+            key="a.py",
+            path="a.py",
+            kind=ItemKind.CHANGE,
+        )
+    ).changed
+    (session,) = plan.together([file], (), ())
+    assert session.guide.startswith("A small change") is is_small
+    assert ("app/export.py" in session.guide) is not is_small
 
 
 FINDING = {"file": "a.py", "line": 1, "quote": "x = 1"}

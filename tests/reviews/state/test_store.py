@@ -12,7 +12,7 @@ from redis import Redis
 from review_tools.batches import head, item, settle, started
 from scaling import scaled_examples
 from servers.lossy import lossy_wire
-from symposia.models.errors import ReviewNotFound
+from symposia.models.errors import ReviewError, ReviewNotFound
 from symposia.models.text.ids import new_id
 from symposia.reviews.state.store import ReviewStore
 from symposia.reviews.values.runs import ItemState
@@ -59,9 +59,32 @@ def test_result_of_an_ended_attempt_is_refused(store):
 
 def test_nothing_starts_before_all_items_are_added(store):
     made = head()
-    store.open(made)
-    store.add(made.batch_id, 1, item(1), "text")
+    store.open(made, store.claim_start(made.batch_id))
+    store.add(made.batch_id, 1, 1, item(1), "text")
     assert store.claim(made.batch_id)[0] == "opening"
+
+
+def test_only_the_latest_starter_writes(store):
+    made = head()
+    first = store.claim_start(made.batch_id)
+    assert store.open(made, first)
+    store.add(made.batch_id, first, 2, item(2), "left over")
+    second = store.claim_start(made.batch_id)
+    assert store.open(made, second)
+    store.add(made.batch_id, second, 1, item(1), "text")
+    for write in (
+        lambda: store.open(made, first),
+        lambda: store.add(made.batch_id, first, 1, item(1), "other"),
+        lambda: store.add_known(made.batch_id, first, 1, item(1), "{}"),
+        lambda: store.start(made, first, failure="x"),
+    ):
+        with pytest.raises(ReviewError, match="another worker has begun to start review"):
+            write()
+    store.start(made, second, total=1)
+    assert store.claim(made.batch_id)[1] == [1]
+    store.start(made, second, total=1)  # as a client repeats it if the answer is lost
+    assert not store.open(made, store.claim_start(made.batch_id))
+    assert (store.view(made.batch_id).running, store.text(made.batch_id, 1)) == (1, "text")
 
 
 def test_dead_reporter_is_replaced(store):
@@ -299,7 +322,7 @@ def test_only_unstopped_failures_are_repeated(store, is_stopped):
 
 def test_running_batch_is_not_retried(store):
     made = head()
-    store.open(made)
+    store.open(made, store.claim_start(made.batch_id))
     assert store.retry(made.batch_id) is None
     batch = started(store, 2, parallel=1)
     store.claim(batch)

@@ -30,11 +30,12 @@ def item(number: int) -> Item:
 def started(store: ReviewStore, count: int, *, needs: Sequence[int] = (), **panel: Any) -> str:
     """Start a batch of items, none of them claimed, and return its id; `needs`: tokens that they need."""
     made = head(**panel)
-    store.open(made)
+    starter = store.claim_start(made.batch_id)
+    store.open(made, starter)
     for number in range(1, count + 1):
         need = Needs(needs[number - 1]) if needs else Needs()
-        store.add(made.batch_id, number, item(number), f"text {number}", needs=need)
-    store.start(made, total=count, unchanged=0)
+        store.add(made.batch_id, starter, number, item(number), f"text {number}", needs=need)
+    store.start(made, starter, total=count)
     return made.batch_id
 
 

@@ -13,7 +13,14 @@ from servers.code_hosts.github import GitHub, Pull
 from servers.code_hosts.gitlab import GitLab, MergeRequest
 from servers.code_hosts.json_server import TOKEN
 from symposia.models.errors import AmbiguousId, InvalidInput
-from symposia.reviews.delivery.hosts.replies import ReplyAction, ReplyResult, parse_event
+from symposia.reviews.delivery.hosts.replies import (
+    MAX_COMMENT_BYTES,
+    MAX_DIFF_BYTES,
+    MAX_TALK_BYTES,
+    ReplyAction,
+    ReplyResult,
+    parse_event,
+)
 from symposia.reviews.state import decisions as decision_store
 from symposia.reviews.state.decisions import DecisionStore
 from symposia.reviews.values.decisions import Verdict, parse_answer
@@ -28,6 +35,7 @@ class Talk:
     def __init__(self, host: GitHub | GitLab, store: DecisionStore) -> None:
         self.host, self.store = host, store
         self.asked: list[str] = []
+        self.while_asked: Callable[[], object] = lambda: None
         kind, name = ("github", "repository") if isinstance(host, GitHub) else ("gitlab", "project")
         entry = {"kind": kind, name: "example/shop", "api_url": host.url, "token_env": "HOST_TOKEN"}
         self.destinations = destinations(TOKEN, host={**entry, "networks": ["127.0.0.0/8"]})
@@ -71,6 +79,7 @@ class Talk:
 
     def _ask(self, text: str) -> str:
         self.asked.append(text)
+        self.while_asked()
         return "It reads the key, @ann.\n/close"
 
 
@@ -91,6 +100,35 @@ def test_question_is_answered_once_by_the_model(talk: Talk) -> None:
     assert "Why is it wrong?" in asked
     _, answer = talk.answers
     assert answer.startswith("It reads the key, `@ann.`\n`/close`\n")
+
+
+def test_calls_at_once_answer_once_and_a_failed_call_is_repeated(talk: Talk) -> None:
+    event = talk.say("Why is it wrong?")
+    talk.while_asked = lambda: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        talk.reply(event)
+    others: list[ReplyResult] = []
+    talk.while_asked = lambda: others.append(talk.reply(event))
+    assert talk.reply(event).action is ReplyAction.ANSWERED
+    assert [other.detail for other in others] == ["another call answers it"]
+    assert (len(talk.asked), len(talk.answers)) == (2, 2)
+
+
+def test_question_is_bounded_and_ends_with_its_comment(talk: Talk) -> None:
+    for number in range(20):
+        talk.say(f"message {number} {'é' * 1_000}")
+    event = talk.say("Why is it wrong?")
+    talk.say("Is it fixed now?")
+    talk.reply(
+        {**event, "comment": {**event["comment"], "diff_hunk": "+x\n" * 9_000}}
+        if "comment" in event
+        else event
+    )
+    (asked,) = talk.asked
+    assert len(asked.encode()) < MAX_COMMENT_BYTES + MAX_DIFF_BYTES + MAX_TALK_BYTES + 1_000
+    assert asked.endswith(": Why is it wrong?\n```")
+    assert "message 19 " in asked
+    assert "message 0 " not in asked
 
 
 def test_ignore_is_stored_and_suppresses_the_finding(talk: Talk) -> None:
