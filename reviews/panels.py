@@ -29,7 +29,16 @@ _SHIPPED = Path(__file__).with_name("panels.toml")
 #: Programs whose version affects the findings of a panel, by the agents that run them.
 _PROGRAMS = {"ruff": ("ruff",), "bandit": ("bandit",), "inspector": ("bandit", "ruff")}
 #: Built-in agents whose program may be missing on this machine: then their tools are left out.
-OPTIONAL_PROGRAMS = ("shellcheck", "eslint", "oxlint", "revive", "hadolint", "sqlfluff", "gitleaks")
+OPTIONAL_PROGRAMS = (
+    "shellcheck",
+    "eslint",
+    "oxlint",
+    "revive",
+    "hadolint",
+    "sqlfluff",
+    "gitleaks",
+    "codespell",
+)
 
 #: Programs for files of any kind: reports do not say of each file that they are not installed.
 UNNAMED_PROGRAMS = frozenset({"gitleaks"})

@@ -62,6 +62,12 @@ BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
             *("gitleaks", "dir", "--no-banner", "--redact", "--exit-code=0", "--report-format=sarif"),
             *("--report-path=/dev/stdout", "{file}"),
         ),
+        "codespell": CommandEntry(
+            kind="command",
+            argv=("{python}", "-m", "symposia.agents.reviewers.spelling"),
+            timeout_s=60,
+            window=20,
+        ),
         "judge": PythonEntry(kind="python", callable="symposia.agents.reviewers.judge:judge"),
         "clarity": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:clarity"),
         "consistency": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:consistency"),

@@ -41,7 +41,7 @@ The file is in the task. {numbers}"""
 _DOCUMENTS = """\
 Documents are reviewed for people who work with them. A review reports flaws, each with what a reader understands wrongly \
 or cannot do: a statement that is wrong or contradicts another, a step that is missing or fails, a sentence that has two \
-meanings, a mistake of spelling or grammar. A wrong finding costs more than a missing small one. An empty list is a good \
+meanings, a mistake of spelling or grammar, a wrong word. A wrong finding costs more than a missing small one. An empty list is a good \
 answer.
 
 The text is in the task. {form}"""
@@ -68,6 +68,22 @@ high      wrong result or crash in normal use; a security hole with a preconditi
 medium    fails in a realistic special case, or under load
 low       real, but small and easily noticed
 info      no defect; the person who merges must decide it knowingly (such as a changed default)"""
+_LANGUAGE = """\
+Read each sentence word by word for its language, and report by these kinds:
+spelling    a misspelled word (recieve), also in headings, tables and lists
+grammar     a missing or doubled word, a wrong article, number, tense or preposition ("it allow to set", "an user", "list of option")
+wrong-word  another word than is meant ("then" for "than", "loose" for "lose", "affect" for "effect"), or a wrong name
+Style, tone, punctuation that changes nothing, and British or American spelling are no flaws."""
+_EXAMPLE_OF_DOCUMENTS = """\
+One example, for the line
+   12| The worker retry a task more then three times, if their host is away.
+
+{{"file": "docs/retries.md", {side}"line": 12, "end_line": 12, "quote": "The worker retry a task more then three times, if \
+their host is away.", "kind": "grammar", "severity": "low", "confidence": 0.9, "title": "Wrong verb form, and then for \
+than", "why": "With this sentence, a reader stumbles, because the subject is singular and a comparison needs than.", \
+"assumes": "", "fix": "Write retries and than.", "replacement": "The worker retries a task more than three times, if its \
+host is away.", "also": []}}
+The comma before if would be no finding."""
 _DOCUMENT_SEVERITIES = """\
 Severity, by what happens to a reader:
 critical  harm or loss for a reader who follows the document
@@ -207,7 +223,8 @@ def document_guide(reads: int, *, is_change: bool = False) -> str:
     kind = "kind        a short name of the flaw\n"
     form = _form(*(_SIDES if is_change else _ONE_SIDE), kind=kind)
     task = _DOCUMENTS.format(form=f"{_COLUMNS} Report flaws of added lines." if is_change else _NUMBERS)
-    return _guide(task, _DOCUMENT_SEVERITIES, _confidence(reads), form, attack="")
+    example = _EXAMPLE_OF_DOCUMENTS.format(side='"side": "new", ' if is_change else "")
+    return _guide(task, _LANGUAGE, _DOCUMENT_SEVERITIES, _confidence(reads), form, example, attack="")
 
 
 def _guide(task: str, *parts: str, attack: str = _ATTACK) -> str:

@@ -2,13 +2,12 @@
 
 They review the first fenced block of the dialog's first user message, as `reviews` creates it. Code inside
 the document is not reviewed. What the repository contradicts is in the session's parameter `review`.
-The rules about words and numbers are in `text_checks`; here are those about headings and references.
+The rules about words and numbers are in `text_checks`, `english` and `link_checks`; here are those about headings.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
@@ -16,10 +15,12 @@ from pydantic import JsonValue
 
 from ...models.protocol.dialog import Role
 from ...models.turns.turn import TurnContext
-from ..values.documents.document import Document, Remark, line_at, sections
+from ..values.documents.document import Document, Remark, sections
 from ..values.documents.facts import RepositoryFacts
 from ..values.documents.reading import read_document
 from .code import fenced_blocks
+from .english import check_grammar
+from .link_checks import check_own_links, check_repository
 from .text_checks import (
     check_dates,
     check_numbers,
@@ -62,58 +63,9 @@ def _duplicates(document: Document) -> Iterator[Remark]:
         first.setdefault(key, heading.line)
 
 
-_REFERENCE = re.compile(r"(?<![\w\]!\\])\[[^\[\]\n]+\]\[([^\[\]\n]+)\]")
-_PLAIN_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9 -]*")
-#: More undefined labels than this are references that a generator of documentation resolves.
-_MAX_UNDEFINED = 2
-_DEFINITION = re.compile(r"^\s{0,3}\[([^\]]+)\]:", re.MULTILINE)
-
-
-def check_own_links(document: Document) -> Iterator[Remark]:
-    """Yield links to missing places of the document, and to labels that it does not define."""
-    for link in document.links:
-        anchor = link.target.removeprefix("#")
-        if link.target.startswith("#") and not document.has_anchor(anchor):
-            yield Remark(link.line, "dead-link", "medium", f"No heading matches #{anchor}.")
-    yield from _undefined_labels(document)
-
-
-def _undefined_labels(document: Document) -> Iterator[Remark]:
-    """Yield references to labels that the document does not define.
-
-    If it defines fewer labels than it lacks, the labels are those of a generator of documentation.
-    """
-    texts = ((passage.line, passage.prose) for passage in document.passages)
-    undefined = [
-        (line_at(line, text, hit.start()), hit[1])
-        for line, text in texts
-        for hit in _REFERENCE.finditer(text)
-    ]
-    defined = set(map(str.casefold, _DEFINITION.findall(document.source)))
-    if len({label for _, label in undefined}) > min(len(defined), _MAX_UNDEFINED):
-        return
-    for line, label in undefined:
-        if _PLAIN_LABEL.fullmatch(label):
-            yield Remark(line, "dead-link", "medium", f"[{label}] is not defined.")
-
-
-def check_repository(document: Document, facts: RepositoryFacts) -> Iterator[Remark]:
-    """Yield what the repository contradicts, at each place where the document says it."""
-    for link in document.links:
-        if link.target in facts.missing_files:
-            yield Remark(link.line, "dead-link", "medium", f"The file of {link.target} does not exist.")
-        elif link.target in facts.missing_anchors:
-            name, _, anchor = link.target.partition("#")
-            yield Remark(link.line, "dead-link", "medium", f"No heading of {name} matches #{anchor}.")
-    for code_word in document.code_words:
-        if near := facts.misspelled.get(code_word.word):
-            message = f"`{code_word.word}` is in no other file of the repository; did you mean `{near}`?"
-            yield Remark(code_word.line, "misspelled-name", "low", message)
-
-
 def clarity(turn: TurnContext) -> str | None:
-    """Report sentences and paragraphs that are too long, repeated words, and open to-dos."""
-    return _review_document(turn, check_sentences, check_repeated_words, check_unfinished)
+    """Report sentences and paragraphs that are too long, repeated words, wrong articles, and open to-dos."""
+    return _review_document(turn, check_sentences, check_repeated_words, check_grammar, check_unfinished)
 
 
 def consistency(turn: TurnContext) -> str | None:

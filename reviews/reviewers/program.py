@@ -34,16 +34,32 @@ def run_on_item(argv: Sequence[str], turn: Turn) -> str:
     Raises:
         RuntimeError: The program cannot be run, or its output cannot be read.
     """
-    review, messages = review_of(turn), turn.get("messages") or ()
-    text = next((body for message in messages[:1] for _, body in fenced_blocks(message["content"])), None)
-    if review is None or text is None:
+    item = item_of(turn)
+    if item is None:
         return "PASS"
-    path = str(review.get("path", ""))
+    path, text = item
     if not is_safe_path(path):
         raise RuntimeError(f"{argv[0]} cannot review a file of this name")
+    done = run_on_file(argv, path, text)
+    findings = _findings(done.stdout)
+    if findings is None or not 0 <= done.returncode <= _MAX_EXIT:
+        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise RuntimeError(f"{argv[0]} failed with exit code {done.returncode}: {last}")
+    return answer_with(argv[0], findings)
+
+
+def item_of(turn: Turn) -> tuple[str, str] | None:
+    """Return the path and text of the item of a batch review; None: the turn has none."""
+    review, messages = review_of(turn), turn.get("messages") or ()
+    text = next((body for message in messages[:1] for _, body in fenced_blocks(message["content"])), None)
+    return None if review is None or text is None else (str(review.get("path", "")), text)
+
+
+def run_on_file(argv: Sequence[str], path: str, text: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a program in a temporary folder with a file of this text. Raises RuntimeError: it cannot be run."""
     with workspace({path: text}, {}) as folder:
         try:
-            done = subprocess.run(
+            return subprocess.run(
                 [argument.replace(FILE, f"./{path}") for argument in argv],
                 cwd=folder,
                 capture_output=True,
@@ -51,11 +67,11 @@ def run_on_item(argv: Sequence[str], turn: Turn) -> str:
             )
         except OSError as error:
             raise RuntimeError(f"{argv[0]} cannot be run: {error.strerror}") from None
-    findings = _findings(done.stdout)
-    if findings is None or not 0 <= done.returncode <= _MAX_EXIT:
-        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise RuntimeError(f"{argv[0]} failed with exit code {done.returncode}: {last}")
-    summary = f"{argv[0]} found {len(findings) or 'nothing'} to fix"
+
+
+def answer_with(name: str, findings: Sequence[object]) -> str:
+    """Return the answer of a reviewer with findings, as JSON."""
+    summary = f"{name} found {len(findings) or 'nothing'} to fix"
     return json.dumps({"findings": findings, "summary": summary})
 
 

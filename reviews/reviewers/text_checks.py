@@ -23,7 +23,9 @@ LONG_PARAGRAPH = 250
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _DOUBLED = re.compile(r"(?<![\w'\u2019.-])([^\W\d_]{2,})(?:\s+\1)+(?![\w'\u2019-]|\.\w)", re.IGNORECASE)
 #: Words that may be repeated on purpose.
-_MAY_DOUBLE = frozenset({"had", "that", "bye", "ha", "no", "very", "many", "much", "really", "so", "blah"})
+_MAY_DOUBLE = frozenset(
+    {"had", "that", "bye", "ha", "no", "very", "many", "much", "really", "so", "blah", "long", "die", "sie"}
+)
 _QUOTES = frozenset({'""', "''", "\u201c\u201d", "\u2018\u2019", "\u00ab\u00bb", "**", "__"})
 _UNFINISHED = re.compile(r"\b(?:TODO|TBD|FIXME)\b(?=:|\s*$)|\b(?:TODO|TBD|FIXME|XXX):", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])[\"')\u201d]*\s+")
@@ -73,7 +75,7 @@ def check_spellings(document: Document) -> Iterator[Remark]:
     """Yield the rarer of two spellings of a word, at its first occurrence."""
     places: dict[str, int] = {}
     counted: Counter[str] = Counter()
-    for word, line in _words(document.passages):
+    for word, line in sentence_words(document.passages):
         counted[word] += 1
         places.setdefault(word, line)
     by_form: dict[str, set[str]] = {}
@@ -86,7 +88,7 @@ def check_spellings(document: Document) -> Iterator[Remark]:
             yield Remark(places[other], "two-spellings", "low", message)
 
 
-def _words(passages: tuple[Passage, ...]) -> Iterator[tuple[str, int]]:
+def sentence_words(passages: tuple[Passage, ...]) -> Iterator[tuple[str, int]]:
     """Yield the words of sentences in lower case; names, which begin with a capital letter, are left out."""
     for passage in passages:
         for number, line in enumerate(passage.prose.split("\n"), passage.line):

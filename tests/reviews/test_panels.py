@@ -113,6 +113,7 @@ def test_tool_that_is_not_installed_is_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     code = find_panel("code")
     assert missing_tools(code) == TOOLS[2:]
+    assert missing_tools(find_panel("document")) == ("codespell",)
     assert "shellcheck" not in code.without_tools(missing_tools(code)).agents
     assert not code.without_tools(["shellcheck", "gitleaks"]).with_model(None).reviews("run.sh")
 

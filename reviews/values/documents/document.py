@@ -59,7 +59,7 @@ class Passage(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link or an image, with its target as it is written."""
+    """A link, an image, a label or an anchor, with its target or name as it is written."""
 
     line: int
     target: str
@@ -70,6 +70,21 @@ class CodeWord(NamedTuple):
 
     line: int
     word: str
+
+
+class Labels(NamedTuple):
+    """Labels and anchors of a document, and what is wrong with them."""
+
+    #: Number of labels that it defines.
+    count: int = 0
+    #: Uses of labels that it does not define.
+    undefined: tuple[Link, ...] = ()
+    #: Definitions of labels that have another target elsewhere in the document.
+    redefined: tuple[Link, ...] = ()
+    #: Anchors that it names outside code.
+    anchors: tuple[Link, ...] = ()
+    #: Texts that look like a link, and are none.
+    unread: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,7 @@ class Document:
     code_words: tuple[CodeWord, ...]
     #: Code in blocks.
     code: str = ""
+    labels: Labels = Labels()  # noqa: RUF009 - frozen
 
     @cached_property
     def is_generated(self) -> bool:

@@ -7,16 +7,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from .document import CodeWord, Document, Heading, Link, Passage
+from .document import CodeWord, Document, Heading, Labels, Link, Passage, line_at
 
 _FRONT_MATTER = re.compile(r"\A(-{3,}|\+{3,})[ \t]*\n(?s:.*?)\n\1[ \t]*(?:\n|\Z)")
 #: Attributes after the text of a heading, and a permanent link.
 _ATTRIBUTES = re.compile(r"(?:\{[^{}]*\}|¶)\Z")
-_MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
+#: Targets in HTML, anchors, and what is left of links that are none: with a space, or with exchanged brackets.
+_HTML_LINK = re.compile(
+    r"""<(?:a|img)\s[^<>]{0,2000}?\b(?:href|src)\s*=\s*["']([^"'<>\s]+)["']""", re.IGNORECASE
+)
+_HTML_ANCHOR = re.compile(
+    r"""<(?:\w+\s[^<>]{0,2000}?\bid|a\s[^<>]{0,2000}?\bname)\s*=\s*["']([^"'<>\s]+)["']""", re.IGNORECASE
+)
+_ANCHOR = re.compile(r"\{:?\s*#([\w.:-]+)")
+_UNREAD = re.compile(
+    r"(?<![\d\\])\][ \t]?\([ \t]*(?:https?://|\.{0,2}/|#)[^)\s{<]*\)|\)\[(?:https?://|\.{0,2}/)[^\]\s{<]*\]"
+)
+_REFERENCE = re.compile(r"(?<![\w\]!\\])\[[^\[\]\n]+\]\[([^\[\]\n]+)\]")
+_MARKDOWN = MarkdownIt("commonmark", {"html": True, "store_labels": True}).enable("table")
 # Otherwise targets would be escaped.
 _MARKDOWN.normalizeLink = lambda url: url  # type: ignore[method-assign]
 
@@ -25,16 +38,30 @@ def read_markdown(text: str) -> Document:
     """Return a document."""
     front = _FRONT_MATTER.match(text)
     source = "\n" * front[0].count("\n") + text[front.end() :] if front else text
-    tokens = _MARKDOWN.parse(source)
+    definitions: dict[str, Any] = {}
+    tokens = _MARKDOWN.parse(source, definitions)
     reader = _Reader(tokens)
     reader.read()
+    targets = definitions.get("references", {})
+    unused = (entry for label, entry in targets.items() if label not in reader.used_labels)
     return Document(
         source=source,
         passages=tuple(reader.passages),
         headings=tuple(_headings(tokens)),
-        links=tuple(reader.links),
+        links=(*reader.links, *(Link(entry["map"][0] + 1, entry["href"]) for entry in unused)),
         code_words=tuple(reader.code_words),
         code="\n".join(token.content for token in tokens if token.type in ("fence", "code_block")),
+        labels=Labels(
+            count=len(targets),
+            undefined=tuple(reader.find(_REFERENCE)),
+            redefined=tuple(
+                Link(entry["map"][0] + 1, entry["label"].lower())
+                for entry in definitions.get("duplicate_refs", ())
+                if entry["href"] != targets[entry["label"]]["href"]
+            ),
+            anchors=(*reader.anchors, *reader.find(_ANCHOR)),
+            unread=tuple(reader.find(_UNREAD)),
+        ),
     )
 
 
@@ -45,6 +72,9 @@ class _Reader:
         self.passages: list[Passage] = []
         self.links: list[Link] = []
         self.code_words: list[CodeWord] = []
+        self.anchors: list[Link] = []
+        #: Labels that links refer to.
+        self.used_labels: set[str] = set()
         self._tokens = tokens
 
     def read(self) -> None:
@@ -53,11 +83,25 @@ class _Reader:
         for before, token in zip(self._tokens, self._tokens[1:], strict=False):
             if token.type == "inline" and token.map is not None:
                 self._read_block(kinds.get(before.type, "paragraph"), token.map[0] + 1, token.children or ())
+        for token in self._tokens:
+            if token.type == "html_block" and token.map is not None:
+                self._read_html(token.content, token.map[0] + 1)
+
+    def find(self, pattern: re.Pattern[str]) -> Iterator[Link]:
+        """Yield the matches of a pattern in the prose: its first group, or all of it."""
+        for passage in self.passages:
+            for hit in pattern.finditer(passage.prose):
+                yield Link(line_at(passage.line, passage.prose, hit.start()), hit[hit.lastindex or 0])
+
+    def _read_html(self, text: str, line: int) -> None:
+        for pattern, links in ((_HTML_LINK, self.links), (_HTML_ANCHOR, self.anchors)):
+            links.extend(Link(line_at(line, text, hit.start(1)), hit[1]) for hit in pattern.finditer(text))
 
     def _read_block(self, kind: str, line: int, children: Sequence[Token]) -> None:
         lines = [""]
         for child in children:
             number = line + len(lines) - 1
+            self.used_labels.update(filter(None, [child.meta.get("label")]))
             if child.type in ("softbreak", "hardbreak"):
                 lines.append("")
             elif child.type == "code_inline":
@@ -67,6 +111,8 @@ class _Reader:
                 self.links.append(Link(number, str(child.attrGet("href") or "")))
             elif child.type == "image":
                 self.links.append(Link(number, str(child.attrGet("src") or "")))
+            elif child.type == "html_inline":
+                self._read_html(child.content, number)
             elif child.type == "text":
                 # Backticks that begin no code must not look as if they did.
                 lines[-1] += child.content.replace("`", "'")

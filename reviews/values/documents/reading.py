@@ -15,6 +15,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from .document import CodeWord, Document, Heading, Link, Passage
+from .rst_links import read_links
 
 _ADORNMENT = re.compile(r"([^\w\s])\1{2,}\s*")
 _DIRECTIVE = re.compile(r"\s*\.\.(?:\s|$)")
@@ -31,11 +32,18 @@ def read_restructured(text: str) -> Document:
     titles = {number for number, *_ in places}
     borders = {number for title, first, _ in places for number in (title - 1, title + 1) if number >= first}
     passages = list(_passages([("" if n in titles | borders else line) for n, line in enumerate(prose)]))
+    headings = tuple(_headings(lines, places))
+    body = _LITERAL.sub(lambda literal: "\n" * literal[0].count("\n"), "\n".join(prose))
+    links, labels = read_links(lines, body, headings)
     return Document(
         source=text,
         passages=tuple(passages),
-        headings=tuple(_headings(lines, places)),
-        links=tuple(Link(n, match[1]) for n, line in enumerate(lines, 1) if (match := _FILE.match(line))),
+        headings=headings,
+        links=(
+            *(Link(n, match[1]) for n, line in enumerate(lines, 1) if (match := _FILE.match(line))),
+            *links,
+        ),
+        labels=labels,
         code_words=tuple(
             CodeWord(n, word) for n, line in enumerate(prose, 1) for word in _LITERAL.findall(line)
         ),

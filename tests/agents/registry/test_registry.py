@@ -29,7 +29,18 @@ def test_registry_names_file_and_built_in_agents(load):
 def test_registry_without_a_file_has_built_in_agents(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert Registry.load().names() == (
-        *("bandit", "clarity", "consistency", "echo", "eslint", "facts", "gitleaks", "hadolint", "human"),
+        *(
+            "bandit",
+            "clarity",
+            "codespell",
+            "consistency",
+            "echo",
+            "eslint",
+            "facts",
+            "gitleaks",
+            "hadolint",
+            "human",
+        ),
         *(
             "inspector",
             "judge",

@@ -10,14 +10,9 @@ from hypothesis import strategies as st
 
 from symposia.models.protocol.dialog import Message, Role
 from symposia.reviews.reviewers.code import fence_text
-from symposia.reviews.reviewers.documents import (
-    check_headings,
-    check_own_links,
-    check_repository,
-    clarity,
-    consistency,
-    facts,
-)
+from symposia.reviews.reviewers.documents import check_headings, clarity, consistency, facts
+from symposia.reviews.reviewers.english import check_grammar
+from symposia.reviews.reviewers.link_checks import check_own_links, check_repository
 from symposia.reviews.reviewers.text_checks import (
     LONG_SENTENCE,
     check_dates,
@@ -31,7 +26,7 @@ from symposia.reviews.values.documents.facts import RepositoryFacts
 from symposia.reviews.values.documents.reading import read_document
 
 CHECKS = (
-    *(check_sentences, check_repeated_words, check_unfinished),
+    *(check_sentences, check_repeated_words, check_grammar, check_unfinished),
     *(check_spellings, check_headings, check_numbers),
     *(check_dates, check_own_links),
 )
@@ -65,6 +60,27 @@ def found(turn):
         (clarity, "```\nTODO the the\n```\n\n`the the`\n\n    the the\n", []),
         (clarity, "---\ntitle: the the\n---\n\n<!-- the the -->\n", []),
         (clarity, "one two " * 5 + "\n\n" + ("Some words here. " * 90), [(3, "long-paragraph")]),
+        (
+            clarity,
+            "An flag and a environment.\nHave a unexpected day.",
+            [(1, "grammar"), (1, "grammar"), (2, "grammar")],
+        ),
+        (
+            clarity,
+            "An hour, an SQL, an sql, an `x`, a user, a one-off, a union. From a onto b, or a and `b`.\n",
+            [],
+        ),
+        (
+            clarity,
+            "It is longer then the text.\nIt could of been. Could of course. More that one way.\n",
+            [(1, "grammar"), (2, "grammar"), (2, "grammar")],
+        ),
+        (
+            clarity,
+            "It does not supports the form; it does not pass the rest. Less, then in.\n",
+            [(1, "grammar")],
+        ),
+        (clarity, "Une a été a entre. " * 20, []),
         (consistency, "The colour of it.\nColor and color.\n", [(1, "two-spellings")]),
         (consistency, "Your e-mail. An email, and an email.\n", [(1, "two-spellings")]),
         (consistency, "four times for your hour and the floor\n", []),
@@ -92,6 +108,25 @@ def found(turn):
         (facts, "# A `b`_c: d & e {#own}\n\n[a](#own) [b](#a-b_c-d--e) [c](#a-b_c-d-e) [d](#top)\n", []),
         (facts, '# A\n\n# A\n\n[a](#a-1) [b](#a_1) [c](#x)\n\n<a name="x"></a>\n', []),
         (facts, "See [this][one] and [that][two].\n\n[one]: http://localhost\n", [(1, "dead-link")]),
+        (
+            facts,
+            "[a](htp://a.example) <a href='https://https://b'>b</a> [c](www.c.example/x)\n",
+            [(1, "dead-link")] * 3,
+        ),
+        (facts, "[a](http://a.example) [b](http.md) [c](https://web.example/https://c)\n", []),
+        (
+            facts,
+            "[a] (https://a.example) and (b)[https://b.example], [1] (https://c.example).\n",
+            [(1, "broken-link")] * 2,
+        ),
+        (facts, "`[a] (https://a.example)` [{{ x }}](#{{ x }})\n", []),
+        (
+            facts,
+            "[a] [b]\n\n[a]: http://a\n[a]: http://a\n[b]: http://b\n[B]: http://c\n",
+            [(6, "duplicate-label")],
+        ),
+        (facts, "[unused]: #none\n", [(1, "dead-link")]),
+        (facts, '<a id="x"></a>\n\n# A {#x}\n\n```html\n<p id="x">\n```\n', [(3, "duplicate-anchor")]),
         (facts, "See [`A`][pkg.A], [b][b] and [c][c].\n\n[one]: http://localhost\n", []),
     ],
 )
@@ -103,6 +138,26 @@ def test_document_findings_have_their_lines(found, agent, text, expected):
     ("agent", "text", "expected"),
     [
         (clarity, "Title\n=====\n\nIt is is not.\n\n::\n\n    the the\n", [(4, "doubled-word")]),
+        (
+            facts,
+            ".. _a\n\n`b <https://b.example>` [c](https://c.example)\n",
+            [(1, "broken-link"), (3, "broken-link"), (3, "broken-link")],
+        ),
+        (
+            facts,
+            "`a`_ `b`_ `c d`_\n\n.. _a: htp://a\n\nC  d\n====\n\nText.\n",
+            [(1, "dead-link"), (3, "dead-link")],
+        ),
+        (
+            facts,
+            ".. _a: http://a\n.. _a: http://b\n.. _c:\n.. _c:\n",
+            [(2, "duplicate-label"), (4, "duplicate-anchor")],
+        ),
+        (
+            facts,
+            "`a <http://a>`_ `b <http://b>`__ ``c <http://c>`` :ref:`d <http://d>`\n\n::\n\n    [e](http://e)\n",
+            [],
+        ),
         (clarity, ".. note::\n   the the\n\n``the the`` and :ref:`the the`.\n", []),
         (consistency, "A\n=\n\nB\n-\n\nC\n-\n\nText.\n", []),
         (consistency, "Aaa\n===\n\nBbb\n---\n\nCcc\n---\n\nText.\n", [(4, "empty-heading")]),

@@ -70,6 +70,24 @@ def test_shellcheck_reviews_a_script(review):
     assert review(Registry(getenv=os.environ.get), "shellcheck", "#!/bin/sh\necho hello\n") == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The recieved\nmail is is seperate.\n", [(1, "The received"), (2, "mail is is separate.")]),
+        ("Recieve it, registerd.\n", [(1, "Receive it, registerd."), (1, None)]),
+        ('Ask Alice Teh, `teh`, "teh" or teh (the). We re-use it.\n', []),
+        ("```\nacces = 1\n```\n\nThe acces of <b class='teh'>all</b>: [x](teh.md)\n", []),
+        ("Das ist der objekt oder als tabel " * 10 + "\n", []),
+    ],
+    ids=["words", "choice", "names", "code", "language"],
+)
+def test_codespell_reviews_the_prose_of_a_document(review, text, expected):
+    find_program("codespell")
+    found = review(Registry(getenv=os.environ.get), "codespell", text, "docs/a.md")
+    assert {finding.rule for finding in found} <= {"misspelling"}
+    assert [(finding.start_line, finding.replacement) for finding in found] == expected
+
+
 def test_eslint_reviews_a_script(review, monkeypatch):
     folder = os.path.dirname(find_node_program("eslint"))  # noqa: PTH120 - the link, not its target
     monkeypatch.setenv("PATH", folder + os.pathsep + os.environ["PATH"])

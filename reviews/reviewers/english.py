@@ -1,0 +1,82 @@
+"""Grammar of English documents: only mistakes that can be seen in two or three words. A model reviews the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..values.documents.document import Document, Remark, line_at
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+#: Frequent words that are no words of other languages; at least this share of an English text.
+_USUAL = re.compile(
+    r"\b(?:the|and|of|to|for|with|that|this|are|be|from|is|it|can|by|you|as|when|not)\b", re.IGNORECASE
+)
+_MIN_SHARE = 0.05
+#: With fewer words, a document counts as English.
+_MIN_WORDS = 60
+
+#: Begin of a word that is spoken with a consonant: a vowel after it, so that initials such as `sql` are none.
+_CONSONANT = (
+    r"(?:(?:[bcdfgjklmnprtvwyz]|bl|br|ch|cl|cr|dr|fl|fr|gl|gr|pl|pr|qu|sc|sh|sk|sl|sn|sp|st|str|sw|th|tr|tw|wh|wr)"
+    r"[aeiouy]|s[aeou])"
+)
+_BEFORE = r"(?<![\w'\u2019.*_-])"
+_AN = re.compile(rf"{_BEFORE}[Aa]n(?=\s+({_CONSONANT}[a-z]+)(?![\w(/-]|\.\w))")
+#: Words after a letter `a` that is no article, and words that are spoken with a consonant.
+_NOT_AFTER_A = (
+    r"(?:above|after|against|also|along|among|and|around|away|each|either|equals|eu\w+|even|every\w*|ewe|except|increases"
+    r"|inside|instead|into|itself|occurs|often|once|only|onto|other|otherwise|oui\w*|outside|over)\b"
+)
+_A = re.compile(
+    rf"{_BEFORE}a(?=\s+(?!{_NOT_AFTER_A})((?:[aei]|o(?!ne)|un(?!i|a[nr]|til))[a-z]{{3,}})(?![\w(/-]|\.\w))"
+)
+_MORE = "more|less|rather|better|worse|larger|smaller|greater|fewer|higher|lower|longer|shorter|faster|slower|other"
+#: Wrong words by pattern, with what is meant.
+_PHRASES = tuple(
+    (re.compile(rf"(?<![\w'\u2019*-])(?:{pattern})(?![\w'\u2019*-])", re.IGNORECASE), meant)
+    for pattern, meant in (
+        (rf"(?:{_MORE})\s+then(?=\s+(?:a|an|the|one|two|it|that|this|you|we|they|what|in|\d+)\b)", "than"),
+        (r"(?:could|should|would|must|might)\s+of(?!\s+course)", "have"),
+        (
+            r"more\s+that\s+(?:one|two|three|\d+)(?=\s+[a-z])(?!\s+(?:can|could|may|will|would|is|has|must))",
+            "more than",
+        ),
+        (
+            r"(?:does|did|can|could|will|should|must)\s+not\s+[a-z]{2,}[^siua\W]s(?=\s+(?:the|a|an|any)\b)",
+            "the infinitive",
+        ),
+        (r"(?:has|have)\s+(?:went|did|saw|gave|took|wrote|began|broke|chose)", "the participle"),
+        (r"it['\u2019]s\s+own", "its own"),
+        (r"depend(?:s|ed|ing)?\s+from", "on"),
+        (r"an?\s+other", "another"),
+        (r"(?:the\s+an?|an?\s+the)(?=\s+[a-z])", "one article"),
+        (r"lets\s+(?:say|assume|suppose|take a look|look at)", "let us"),
+    )
+)
+
+
+def is_english(document: Document) -> bool:
+    """Return whether a document is English text, and no text of another language or list of names."""
+    prose = "\n".join(passage.prose for passage in document.passages)
+    count = len(_LETTERS.findall(prose))
+    return count < _MIN_WORDS or len(_USUAL.findall(prose)) >= _MIN_SHARE * count
+
+
+def check_grammar(document: Document) -> Iterator[Remark]:
+    """Yield articles that do not fit the next word, and confused words."""
+    if not is_english(document):
+        return
+    for passage in document.passages:
+        text = passage.prose
+        for offset, message in _mistakes(text):
+            yield Remark(line_at(passage.line, text, offset), "grammar", "low", message)
+
+
+def _mistakes(text: str) -> Iterator[tuple[int, str]]:
+    for pattern, article in ((_AN, "a"), (_A, "an")):
+        for hit in pattern.finditer(text):
+            yield hit.start(), f"“{hit[0]} {hit[1]}”: write “{article} {hit[1]}”."
+    for phrase, meant in _PHRASES:
+        for hit in phrase.finditer(text):
+            yield hit.start(), f"“{' '.join(hit[0].split())}”: {meant} is meant."
