@@ -118,8 +118,10 @@ STATUSES = {
     FindingStatus.GONE: "gone",
     FindingStatus.SUPPRESSED: "suppressed",
 }
+#: First word of the reason of items that failed.
+FAILED = "failed"
 _UNREVIEWED = {
-    ItemState.FAILED: "failed",
+    ItemState.FAILED: FAILED,
     ItemState.CANCELLED: "cancelled",
     ItemState.WAITING: "not reviewed yet",
     ItemState.RUNNING: "not reviewed yet",

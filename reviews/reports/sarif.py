@@ -15,10 +15,12 @@ from ...models.severity import Severity
 from ...models.text.ids import format_timestamp
 from ...models.text.redact import json_text, one_line
 from ...models.text.sarif import SarifRule, sarif_fix, sarif_log, sarif_message
-from ..values.findings import MAX_QUOTE, Finding, FindingStatus, Side
-from ..values.rules import is_security_rule, rule_page
-from ..values.runs import ItemState, ReviewRun, RunState
+from ..chunks.guide import KINDS
+from ..values.findings import MAX_QUOTE, Category, Finding, FindingStatus, Side
+from ..values.rules import category_of_rule, is_security_rule, rule_title
+from ..values.runs import ReviewRun, RunState
 from .markdown import escape_text
+from .report_model import ADVICE, FAILED, page_of, unreviewed_of
 
 #: Code scanning names these scores critical, high, medium and low.
 _SECURITY_SCORES: Mapping[Severity, str] = {
@@ -34,18 +36,28 @@ _PROBLEMS = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 
 def sarif_rule_of(rule: str, findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return a rule; `findings`: all of this rule, at least one."""
+    """Return a rule, which describes all of its findings; `findings`: all of this rule, at least one."""
     worst = max(findings, key=lambda finding: (finding.severity.rank, finding.confidence))
-    message = without_links(one_line(worst.message))
-    advice = next((finding.suggestion for finding in findings if finding.suggestion), "")
-    text = "\n\n".join(filter(None, (worst.message, worst.why, advice)))
+    others = sorted({alias for finding in findings for alias in finding.aliases} - {rule})
+    reporters = sorted({agent for finding in findings for agent in finding.agents})
+    kind = next((finding.category for finding in findings if finding.category), category_of_rule(rule))
+    title = rule_title(rule)
+    sentences = (
+        f"{title}.",
+        f"Kind {Category(kind).value}: {KINDS[Category(kind)]}." if kind else "",
+        f"{'Rules' if others else 'Rule'} {', '.join([rule, *others])}.",
+        f"Reported by {', '.join(reporters)}." if reporters else "",
+    )
+    full = one_line(" ".join(filter(None, sentences)))
+    advice = "\n\n".join(filter(None, (full, ADVICE[Category(kind)] if kind else "")))
     return SarifRule(
         rule_id=rule,
-        short=message,
-        full=without_links(one_line(" ".join(filter(None, (worst.message, worst.why))))),
-        help=without_links(text),
-        help_markdown=escape_text(text),
-        help_uri=next((page for name in (rule, *worst.aliases) if (page := rule_page(name))), ""),
+        name=title.removeprefix("Rule "),
+        short=without_links(one_line(title)),
+        full=without_links(full),
+        help=without_links(advice),
+        help_markdown=escape_text(advice),
+        help_uri=page_of(worst),
         level=worst.severity.sarif_level,
         properties=_rule_properties(rule, findings, worst),
     ).to_json()
@@ -126,12 +138,16 @@ def _invocation(run: ReviewRun) -> dict[str, Any]:
 
 
 def _notifications(run: ReviewRun) -> Iterator[dict[str, Any]]:
-    """Yield notifications of what was not reviewed."""
-    for result in run.results:
-        if result.state is ItemState.FAILED:
-            yield sarif_message("error", f"failed: {result.error}", uri=_uri_of(run, result.item.path))
-    for skipped in run.skipped:
-        yield sarif_message("note", f"skipped: {skipped.reason}", uri=_uri_of(run, skipped.path))
+    """Yield a notification for each reason for which something was not reviewed."""
+    for entry in unreviewed_of(run):
+        places = [
+            {"physicalLocation": {"artifactLocation": {"uri": _uri_of(run, path)}}} for path in entry.paths
+        ]
+        notification = {
+            "level": "error" if entry.reason.startswith(FAILED) else "note",
+            "message": {"text": without_links(f"not reviewed: {entry}")},
+        }
+        yield {**notification, "locations": places} if places else notification
 
 
 def _results(
