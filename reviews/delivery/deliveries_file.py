@@ -173,7 +173,7 @@ class GitlabEntry(CodeHostEntry):
 
 
 class SlackEntry(RetriedEntry):
-    """Delivery to an incoming webhook of Slack or Mattermost: a summary as text."""
+    """Delivery to an incoming webhook of Slack or Mattermost: a summary with links."""
 
     kind: Literal["slack"]
     #: Variable with the URL, which is secret.
@@ -182,6 +182,8 @@ class SlackEntry(RetriedEntry):
     host: HostName = "hooks.slack.com"
     #: Program that shows the text.
     app: Literal["slack", "mattermost"] = "slack"
+    #: Address of Flower, for links of Slack to the review and its report; None: no such links.
+    flower_url: HttpUrl | None = None
     networks: Networks = ()
     #: Seconds one attempt may take.
     timeout_s: Duration = Field(default=10, gt=0, le=60)

@@ -12,6 +12,7 @@ from ...models.errors import DeliveryFailed, InvalidInput, first_problem, invali
 from ...models.text.nearest import nearest_names
 from ...models.text.paths import TomlFileError, read_toml
 from . import senders
+from .chat import send_to_chat
 from .deliveries_file import (
     DeliveriesFile,
     DeliveryEntry,
@@ -28,7 +29,6 @@ from .hosts.gitlab import Project, deliver_to_gitlab
 from .hosts.publish import Decisions
 from .hosts.replies import CommentEvent, ReplyResult, reply_to_comment
 from .payload import ReportPayload
-from .senders import send_to_chat
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("deliveries.toml")

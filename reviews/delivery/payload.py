@@ -65,10 +65,13 @@ def summary_text(run: ReviewRun) -> str:
         )
     if len(ordered) > MAX_LISTED_FINDINGS:
         lines.append(f"- and {len(ordered) - MAX_LISTED_FINDINGS} more")
+    return "\n".join([*lines, "", failed_text(run)]).rstrip() + "\n"
+
+
+def failed_text(run: ReviewRun) -> str:
+    """Return how many items could not be reviewed; empty: none."""
     failed = sum(result.state is ItemState.FAILED for result in run.results)
-    if failed:
-        lines += ["", f"{failed} of {count_of(len(run.results), 'item')} could not be reviewed."]
-    return "\n".join(lines).rstrip() + "\n"
+    return f"{failed} of {count_of(len(run.results), 'item')} could not be reviewed." if failed else ""
 
 
 def summary_json(run: ReviewRun) -> bytes:
