@@ -72,12 +72,10 @@ class ReviewProgress:
         self._every_s = every_s
         self._last_line = time.monotonic()
         self._bars = Bars(
-            *(SpinnerColumn(), BarColumn(bar_width=16)),
-            # What does not fit is cut; the number of items and the time that is left come first.
-            TextColumn(
-                "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")
-            ),
-            TimeElapsedColumn(),
+            *(SpinnerColumn(), BarColumn(bar_width=12), TimeElapsedColumn()),
+            # It gets the rest of the line. What does not fit is cut: the number of items and the time left come first.
+            TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+            expand=True,
             console=console,
             transient=True,
             disable=not console.is_terminal,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -51,28 +52,14 @@ class ReportFormat:
                 yield ReportFile(f"{beginning}{self.file_name}", self.media_type, text)
 
 
-def _to_markdown(run: ReviewRun) -> str:
-    from .markdown import to_markdown
+def _lazily(module: str, function: str) -> Callable[[ReviewRun], str]:
+    """Return a function of this package that is imported when a report is rendered, with the libraries that it needs."""
 
-    return to_markdown(run)
+    def render_report(run: ReviewRun) -> str:
+        text: str = getattr(import_module(f".{module}", __package__), function)(run)
+        return text
 
-
-def _to_html(run: ReviewRun) -> str:
-    from .html import to_html  # imports Jinja, which only this report needs
-
-    return to_html(run)
-
-
-def _to_sarif(run: ReviewRun) -> str:
-    from .sarif import to_sarif
-
-    return to_sarif(run)
-
-
-def _to_junit(run: ReviewRun) -> str:
-    from .junit import to_junit  # imports junitparser, which only this report needs
-
-    return to_junit(run)
+    return render_report
 
 
 _RDJSON_SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
@@ -98,7 +85,7 @@ def to_rdjson(run: ReviewRun) -> str:
 def _diagnostic(finding: Finding) -> dict[str, Any]:
     location: dict[str, Any] = {"path": finding.path}
     diagnostic: dict[str, Any] = {
-        "message": "\n\n".join(filter(None, (finding.message, finding.why, finding.suggestion))),
+        "message": finding.full_text,
         "location": location,
         "severity": _RDJSON_SEVERITIES[finding.severity.sarif_level],
         "code": {"value": finding.rule},
@@ -159,13 +146,23 @@ def alignment_documents(run: ReviewRun, transcript: Transcript) -> Iterator[tupl
 
 
 _TEXT = "text/markdown"
-MARKDOWN = ReportFormat(name="markdown", file_name="review.md", media_type=_TEXT, render=_to_markdown)
-HTML = ReportFormat(name="html", file_name="review.html", media_type="text/html", render=_to_html)
+MARKDOWN = ReportFormat(
+    name="markdown", file_name="review.md", media_type=_TEXT, render=_lazily("markdown", "to_markdown")
+)
+HTML = ReportFormat(
+    name="html", file_name="review.html", media_type="text/html", render=_lazily("html", "to_html")
+)
 SARIF = ReportFormat(
-    name="sarif", file_name="review.sarif", media_type="application/sarif+json", render=_to_sarif
+    name="sarif",
+    file_name="review.sarif",
+    media_type="application/sarif+json",
+    render=_lazily("sarif", "to_sarif"),
 )
 JUNIT = ReportFormat(
-    name="junit", file_name="review.junit.xml", media_type="application/xml", render=_to_junit
+    name="junit",
+    file_name="review.junit.xml",
+    media_type="application/xml",
+    render=_lazily("junit", "to_junit"),
 )
 RDJSON = ReportFormat(
     name="rdjson", file_name="review.rdjson", media_type="application/json", render=to_rdjson

@@ -25,20 +25,8 @@ from ...models.severity import Severity
 from ...models.text.html_page import content_policy_of, page_environment
 from ..values.findings import Finding, count_by_severity
 from ..values.runs import ReviewRun
-from .report_model import (
-    IGNORE_HINT,
-    STATUSES,
-    ReportModel,
-    advice_of,
-    excerpt_lines,
-    finding_details,
-    inline_parts,
-    line_link_of,
-    more_suffix,
-    page_of,
-    replacement_diff,
-    verification_text,
-)
+from . import report_model
+from .report_model import STATUSES, ReportModel
 
 #: Maximum number of paths, rules and reviewers with a class of their own.
 MAX_PATHS = 200
@@ -225,16 +213,7 @@ def _template() -> Template:
         "policy": content_policy(),
         "style": _style(),
         "script": _read("page.js"),
-        "ignore_hint": IGNORE_HINT,
-        "advice": advice_of,
-        "details": finding_details,
-        "diff": replacement_diff,
-        "excerpt": excerpt_lines,
-        "link_of": line_link_of,
-        "more": more_suffix,
-        "page_of": page_of,
-        "parts": inline_parts,
-        "verified": verification_text,
+        "content": report_model,
     }
     return page_environment().from_string(_read("page.html.jinja"), globals=template_globals)
 

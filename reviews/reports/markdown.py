@@ -12,20 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..values.findings import Finding
 from ..values.runs import ReviewRun
 from ..values.skipped import NotReviewed
-from .report_model import (
-    IGNORE_HINT,
-    ReportModel,
-    advice_of,
-    excerpt_lines,
-    finding_details,
-    inline_parts,
-    line_link_of,
-    lines_of,
-    more_suffix,
-    page_of,
-    replacement_diff,
-    verification_text,
-)
+from . import report_model as content
+from .report_model import ReportModel, inline_parts
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~])")
 #: Characters that start a list, a heading or a quotation at the beginning of a line.
@@ -51,7 +39,7 @@ def _lines(report: ReportModel) -> Iterator[str]:
     yield "## Findings"
     yield ""
     if report.open_by_path:
-        yield from (IGNORE_HINT, "")
+        yield from (content.IGNORE_HINT, "")
     else:
         yield from ("No open findings.", "")
     for path, findings in report.open_by_path:
@@ -71,7 +59,7 @@ def _lines(report: ReportModel) -> Iterator[str]:
     if report.remarks:
         yield from ("## Remarks", "")
         for paths, text in report.remarks:
-            yield from (f"### {code_span(paths[0])}{more_suffix(paths)}", "", *_quoted(text), "")
+            yield from (f"### {code_span(paths[0])}{content.more_suffix(paths)}", "", *_quoted(text), "")
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -94,38 +82,40 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _finding(run: ReviewRun, finding: Finding) -> Iterator[str]:
-    yield f"- **{finding.severity.value}**, {_place(run, finding)}{code_span(finding.rule)}: {escape_text(finding.message)} ({escape_text(finding_details(finding))})"
-    lines = excerpt_lines(finding)
+    yield f"- **{finding.severity.value}**, {_place(run, finding)}{code_span(finding.rule)}: {escape_text(finding.message)} ({escape_text(content.finding_details(finding))})"
+    lines = content.excerpt_lines(finding)
     width = len(str(lines[-1].number)) if lines else 0
     yield from _block(
         f"{'>' if line.is_flagged else ' '} {line.number:{width}} | {line.text}" for line in lines
     )
     if finding.why:
         yield f"  - Why: {escape_text(finding.why)}"
-    page = page_of(finding)
+    page = content.page_of(finding)
     link = f" ([{escape_text(finding.rule)}](<{page}>))" if page else ""
-    advice = advice_of(finding)
+    advice = content.advice_of(finding)
     if "\n" in advice:
         yield f"  - What to do{link}:"
         yield from _block(advice.split("\n"))
     else:
         yield f"  - What to do: {escape_text(advice)}{link}"
-    yield from _block((f"{line.sign}{line.text}" for line in replacement_diff(finding)), language="diff")
-    if verified := verification_text(finding):
+    yield from _block(
+        (f"{line.sign}{line.text}" for line in content.replacement_diff(finding)), language="diff"
+    )
+    if verified := content.verification_text(finding):
         yield f"  - {escape_text(verified)}"
 
 
 def _place(run: ReviewRun, finding: Finding) -> str:
     """Return the lines of a finding, with a link to them if the code host is known."""
-    where = lines_of(finding)
-    link = line_link_of(run, finding)
+    where = content.lines_of(finding)
+    link = content.line_link_of(run, finding)
     label = f"line {where}" if where else "whole file" if link else ""
     return f"[{label}](<{link}>), " if link else f"{label}, " if label else ""
 
 
-def _block(content: Iterable[str], *, language: str = "") -> Iterator[str]:
+def _block(shown: Iterable[str], *, language: str = "") -> Iterator[str]:
     """Yield lines as a fenced block in a list item; nothing without lines."""
-    lines = list(content)
+    lines = list(shown)
     if not lines:
         return
     fence = fence_of("\n".join(lines))

@@ -160,7 +160,7 @@ def _results(
 
 
 def _result(finding: Finding, rule_index: int, number: int, *, uri: str) -> dict[str, Any]:
-    text = without_links("\n\n".join(filter(None, (finding.message, finding.why, finding.suggestion))))
+    text = without_links(finding.full_text)
     fingerprint = f"{finding.fingerprint}:{number}"
     result: dict[str, Any] = {
         "ruleId": finding.rule,
