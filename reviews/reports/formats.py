@@ -52,14 +52,9 @@ class ReportFormat:
                 yield ReportFile(f"{beginning}{self.file_name}", self.media_type, text)
 
 
-def _lazily(module: str, function: str) -> Callable[[ReviewRun], str]:
-    """Return a function of this package that is imported when a report is rendered, with the libraries that it needs."""
-
-    def render_report(run: ReviewRun) -> str:
-        text: str = getattr(import_module(f".{module}", __package__), function)(run)
-        return text
-
-    return render_report
+def _lazily(name: str) -> Callable[[ReviewRun], str]:
+    """Return the function `to_NAME` of the module `NAME`, which is imported with its libraries when a report is rendered."""
+    return lambda run: str(getattr(import_module(f".{name}", __package__), f"to_{name}")(run))
 
 
 _RDJSON_SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
@@ -146,23 +141,13 @@ def alignment_documents(run: ReviewRun, transcript: Transcript) -> Iterator[tupl
 
 
 _TEXT = "text/markdown"
-MARKDOWN = ReportFormat(
-    name="markdown", file_name="review.md", media_type=_TEXT, render=_lazily("markdown", "to_markdown")
-)
-HTML = ReportFormat(
-    name="html", file_name="review.html", media_type="text/html", render=_lazily("html", "to_html")
-)
+MARKDOWN = ReportFormat(name="markdown", file_name="review.md", media_type=_TEXT, render=_lazily("markdown"))
+HTML = ReportFormat(name="html", file_name="review.html", media_type="text/html", render=_lazily("html"))
 SARIF = ReportFormat(
-    name="sarif",
-    file_name="review.sarif",
-    media_type="application/sarif+json",
-    render=_lazily("sarif", "to_sarif"),
+    name="sarif", file_name="review.sarif", media_type="application/sarif+json", render=_lazily("sarif")
 )
 JUNIT = ReportFormat(
-    name="junit",
-    file_name="review.junit.xml",
-    media_type="application/xml",
-    render=_lazily("junit", "to_junit"),
+    name="junit", file_name="review.junit.xml", media_type="application/xml", render=_lazily("junit")
 )
 RDJSON = ReportFormat(
     name="rdjson", file_name="review.rdjson", media_type="application/json", render=to_rdjson
@@ -175,10 +160,7 @@ ALIGNMENT = ReportFormat(
 
 #: Name for all formats.
 ALL = "all"
-_FORMATS = {
-    report_format.name: report_format
-    for report_format in (MARKDOWN, HTML, SARIF, JUNIT, RDJSON, JSONL, ALIGNMENT)
-}
+_FORMATS = {form.name: form for form in (MARKDOWN, HTML, SARIF, JUNIT, RDJSON, JSONL, ALIGNMENT)}
 
 
 def formats() -> tuple[ReportFormat, ...]:
@@ -229,12 +211,9 @@ def render(run: ReviewRun, report: ReportFormat) -> str:
     from ...models.errors import InvalidInput
 
     if report.render is None:
-        names = ", ".join(
-            report_format.name for report_format in formats() if report_format.render is not None
-        )
-        raise InvalidInput(
-            "format", report.name, f"must be one of {names}: {report.name} is one file per session"
-        )
+        names = ", ".join(other.name for other in formats() if other.render is not None)
+        rule = f"must be one of {names}: {report.name} is one file per session"
+        raise InvalidInput("format", report.name, rule)
     return report.render(run)
 
 

@@ -72,7 +72,10 @@ class Facets:
         worst = sorted(self._findings, key=lambda finding: (-finding.severity.rank, finding.rule))
         rules = _numbered((finding.rule for finding in worst), "r", MAX_RULES)
         self._rules = {rule: name or _OTHER_RULES for rule, name in rules.items()}
-        self._anchors = _anchors(self._findings)
+        self._anchors = {
+            id(finding): f"f-{finding.fingerprint[:12]}" + (f"-{number}" if number > 1 else "")
+            for finding, number in report_model.numbered_findings(self._findings)
+        }
 
     @property
     def filters(self) -> Mapping[str, Sequence[Option]]:
@@ -104,7 +107,7 @@ class Facets:
         for name in dict.fromkeys(self._rules.values()):
             findings = [finding for finding in self._findings if self._rules[finding.rule] == name]
             text = "Other rules" if name == _OTHER_RULES else findings[0].rule
-            yield self._group("rule", text, findings, only=name)
+            yield self._group("rule", text, findings)
 
     @property
     def is_short(self) -> bool:
@@ -134,23 +137,9 @@ class Facets:
         named = [self._paths[finding.path], self._rules[finding.rule]]
         yield from filter(None, (*named, *(self._reviewers[agent] for agent in finding.agents)))
 
-    def _group(self, kind: str, text: str, findings: Sequence[Finding], *, only: str = "") -> Group:
-        """Return a group; `only`: its class among those of rules, which decides its position."""
-        rules = set(self._rules.values()) - {only} if only else set[str]()
-        names = dict.fromkeys(
-            name for finding in findings for name in self._classes(finding) if name not in rules
-        )
+    def _group(self, kind: str, text: str, findings: Sequence[Finding]) -> Group:
+        names = dict.fromkeys(name for finding in findings for name in self._classes(finding))
         return Group(kind, text, " ".join(names), findings)
-
-
-def _anchors(findings: Iterable[Finding]) -> dict[int, str]:
-    anchors: dict[int, str] = {}
-    seen = Counter[str]()
-    for finding in findings:
-        name = finding.fingerprint[:12]
-        seen[name] += 1
-        anchors[id(finding)] = f"f-{name}" if seen[name] == 1 else f"f-{name}-{seen[name]}"
-    return anchors
 
 
 def _inverted(names: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -224,6 +224,14 @@ class ReportModel:
             if result.summary:
                 paths_by_summary.setdefault(result.summary, []).append(result.item.path)
         return tuple((tuple(paths), summary) for summary, paths in paths_by_summary.items())
+
+
+def numbered_findings(findings: Iterable[Finding]) -> Iterator[tuple[Finding, int]]:
+    """Yield findings, each with its number, from 1, among those of the same fingerprint."""
+    seen = Counter[str]()
+    for finding in findings:
+        seen[finding.fingerprint] += 1
+        yield finding, seen[finding.fingerprint]
 
 
 def line_link_of(run: ReviewRun, finding: Finding) -> str:

@@ -19,7 +19,7 @@ from symposia.reviews.reports.formats import HTML, MARKDOWN, render
 from symposia.reviews.reports.markdown import escape_text
 from symposia.reviews.reports.report_model import replacement_diff
 from symposia.reviews.values.findings import Excerpt
-from symposia.reviews.values.runs import ItemState, ReviewRun
+from symposia.reviews.values.runs import ItemState, ReviewRun, SkippedItem
 
 # -- Markdown ----------------------------------------------------------------------------------
 
@@ -114,6 +114,27 @@ def test_markdown_shows_text_unchanged(said: str) -> None:
         for it in kinds(f"- {escape_text(said)}")[3].children
     )
     assert re.sub(r"[`\s]+", "", shown) == re.sub(r"[`\s\x00]+", "", said.replace("\x00", "\ufffd"))
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("`os` imported but `x | y` unused", ["os", "x | y"]),
+        ("``a ` b`` and `` `c` ``", ["a ` b", "`c`"]),
+        ("```\nfence", []),
+        ("`open and \\`escaped` too", []),
+        ("`- item\n| cell |`", ["- item | cell |"]),
+    ],
+)
+def test_code_in_texts_stays_code(text: str, codes: list[str]) -> None:
+    finding = a_finding(message=text, why=text, suggestion=text)
+    run = compare_run(a_run(a_result(finding), skipped=(SkippedItem(path="a`b.py", reason=text),)))
+    tokens = kinds(render(run, MARKDOWN))
+    shown = [it.content for it in tokens if it.type == "code_inline" and it.content in codes]
+    assert [code for code in codes if shown.count(code) < 3] == []
+    assert len([it for it in tokens if it.type == "fence"]) == ("\n" in text)
+    for code in codes:
+        assert f"<code>{html.escape(code)}</code>" in " ".join(render(run, HTML).split())
 
 
 # -- HTML --------------------------------------------------------------------------------------
