@@ -22,7 +22,7 @@ from ..values.code_links import pull_link
 from ..values.findings import Finding, count_by_severity
 from ..values.runs import headline
 from .deliveries_file import SlackEntry
-from .payload import MAX_LISTED_FINDINGS, ReportPayload, by_weight, failed_text, summary_text
+from .payload import MAX_LISTED_FINDINGS, ReportPayload, by_weight, failed_text, fitting, summary_text
 from .senders import post
 
 #: Maximum characters of a header, and of the text of any other block; Slack takes 150 and 3,000.
@@ -87,14 +87,9 @@ def _links(payload: ReportPayload, flower_url: str | None) -> Iterator[tuple[str
 def _listed(payload: ReportPayload) -> tuple[list[dict[str, Any]], int]:
     """Return the most severe findings that fit as items of a list, and the number of the others."""
     ordered = by_weight(payload.run.open_findings)
-    items: list[dict[str, Any]] = []
-    room = MAX_BLOCK_TEXT
-    for finding in ordered[:MAX_LISTED_FINDINGS]:
-        elements = [*_elements(payload, finding)]
-        room -= sum(len(element["text"]) for element in elements)
-        if room < 0:
-            break
-        items.append({"type": "rich_text_section", "elements": elements})
+    lines = [list(_elements(payload, finding)) for finding in ordered[:MAX_LISTED_FINDINGS]]
+    kept = fitting(lines, MAX_BLOCK_TEXT, lambda elements: sum(len(element["text"]) for element in elements))
+    items = [{"type": "rich_text_section", "elements": elements} for elements in kept]
     return items, len(ordered) - len(items)
 
 
@@ -118,14 +113,11 @@ def _text(text: str, *, is_code: bool) -> dict[str, Any]:
 
 def chat_text(payload: ReportPayload) -> str:
     """Return the message as a block of code."""
-    room, kept = MAX_BLOCK_TEXT, list[str]()
-    for line in summary_text(payload.run).replace("`", "'").rstrip().split("\n"):
-        text = excerpt(line, _MAX_LINE)
-        room -= len(text) + 1
-        if room < 0:
-            kept.append("…")
-            break
-        kept.append(text)
+    text = summary_text(payload.run).replace("`", "'").rstrip()
+    lines = [excerpt(line, _MAX_LINE) for line in text.split("\n")]
+    kept = list(fitting(lines, MAX_BLOCK_TEXT, lambda line: len(line) + 1))
+    if len(kept) < len(lines):
+        kept.append("…")
     return "\n".join((_FENCE, *kept, _FENCE))
 
 

@@ -10,7 +10,7 @@ from ....models.severity import Severity
 from ....models.text.words import count_of
 from ...values.findings import Finding
 from ...values.runs import ItemState, ReviewRun, RunState, headline
-from ..payload import by_weight
+from ..payload import by_weight, fitting
 from .comments import plain_text
 from .diff import FileDiff
 from .markers import SummaryMarker
@@ -51,14 +51,10 @@ def summary_body(
         commented: Number of open findings with one.
         files: Diff of the pull request by path.
     """
-    room = MAX_SUMMARY
-    kept: list[str] = []
-    for line in _lines(run, elsewhere, commented, files or {}):
-        room -= len(line) + 1
-        if room < 0:
-            kept.append("\n…")
-            break
-        kept.append(line)
+    lines = list(_lines(run, elsewhere, commented, files or {}))
+    kept = list(fitting(lines, MAX_SUMMARY, lambda line: len(line) + 1))
+    if len(kept) < len(lines):
+        kept.append("\n…")
     return "\n".join([*kept, "", str(SummaryMarker.of(run))])
 
 
