@@ -138,11 +138,13 @@ class Facets:
         yield from filter(None, (*named, *(self._reviewers[agent] for agent in finding.agents)))
 
     def _group(self, kind: str, text: str, findings: Sequence[Finding]) -> Group:
+        """Return a group, with the classes of all its findings."""
         names = dict.fromkeys(name for finding in findings for name in self._classes(finding))
         return Group(kind, text, " ".join(names), findings)
 
 
 def _inverted(names: Mapping[str, str]) -> dict[str, str]:
+    """Return the texts of classes; those without a class are left out."""
     return {name: text for text, name in names.items() if name}
 
 

@@ -1,4 +1,4 @@
-// Search of the report, and the number of findings that are shown. Without this script the page works, without both.
+// Search of the report, and the number of findings that are shown. Without it the rest of the page works.
 {
   const [form, box, total] = [".filters", "input[type=search]", "output"].map((it) => document.querySelector(it));
   const findings = [...document.querySelectorAll(".finding")];
