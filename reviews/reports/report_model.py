@@ -20,7 +20,7 @@ from ...models.text.ids import format_timestamp
 from ..findings import place_key
 from ..values.code_links import line_link
 from ..values.findings import Category, Finding, FindingStatus, Side, VerifiedAs
-from ..values.rules import rule_page
+from ..values.rules import category_of_rule, rule_page
 from ..values.runs import ItemState, ReviewRun, SkippedItem
 from ..values.skipped import NotReviewed, fold_by_reason
 
@@ -276,9 +276,15 @@ def advice_of(finding: Finding) -> str:
         return finding.suggestion
     if finding.replacement is not None and finding.start_line:
         return "Replace the lines as shown."
-    if finding.category is not None:
-        return ADVICE[finding.category]
-    return "Do what the documentation of the rule says." if page_of(finding) else _ANY_ADVICE
+    if (kind := kind_of(finding)) is not None:
+        return ADVICE[kind]
+    return "Follow the documentation of the rule." if page_of(finding) else _ANY_ADVICE
+
+
+def kind_of(finding: Finding) -> Category | None:
+    """Return the kind of a finding: its own, or that of its rule; None: not known."""
+    name = finding.category or category_of_rule(finding.rule)
+    return Category(name) if name else None
 
 
 def page_of(finding: Finding) -> str:

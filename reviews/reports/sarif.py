@@ -18,11 +18,11 @@ from ...models.text.ids import format_timestamp
 from ...models.text.redact import json_text, one_line
 from ...models.text.sarif import SarifRule, sarif_fix, sarif_log, sarif_message
 from ..chunks.guide import KINDS
-from ..values.findings import MAX_QUOTE, Category, Finding, FindingStatus, Side
-from ..values.rules import category_of_rule, is_security_rule, rule_title
+from ..values.findings import MAX_QUOTE, Finding, FindingStatus, Side
+from ..values.rules import is_security_rule, rule_title
 from ..values.runs import ReviewRun, RunState
 from .markdown import escape_text
-from .report_model import ADVICE, FAILED, numbered_findings, page_of, unreviewed_of
+from .report_model import ADVICE, FAILED, kind_of, numbered_findings, page_of, unreviewed_of
 
 #: Code scanning names these scores critical, high, medium and low.
 _SECURITY_SCORES: Mapping[Severity, str] = {
@@ -42,16 +42,16 @@ def sarif_rule_of(rule: str, findings: Sequence[Finding]) -> dict[str, Any]:
     worst = max(findings, key=lambda finding: (finding.severity.rank, finding.confidence))
     others = sorted({alias for finding in findings for alias in finding.aliases} - {rule})
     reporters = sorted({agent for finding in findings for agent in finding.agents})
-    kind = next((finding.category for finding in findings if finding.category), category_of_rule(rule))
+    kind = next(filter(None, map(kind_of, findings)), None)
     title = rule_title(rule)
     sentences = (
         f"{title}.",
-        f"Kind {Category(kind).value}: {KINDS[Category(kind)]}." if kind else "",
+        f"Kind {kind.value}: {KINDS[kind]}." if kind else "",
         f"{'Rules' if others else 'Rule'} {', '.join([rule, *others])}.",
         f"Reported by {', '.join(reporters)}." if reporters else "",
     )
     full = one_line(" ".join(filter(None, sentences)))
-    advice = [full, *([ADVICE[Category(kind)]] if kind else [])]
+    advice = [full, *([ADVICE[kind]] if kind else [])]
     return SarifRule(
         rule_id=rule,
         name=title.removeprefix("Rule "),
