@@ -154,7 +154,8 @@ def rule_page(rule: str) -> str:
     return _SHELLCHECK + rule if _SHELLCHECK_RULE.fullmatch(rule) else ""
 
 
-_WORDS = re.compile(r"[a-z]{2,}[a-z0-9]*(?:[-_ ][a-z0-9]+)*", re.IGNORECASE)
+#: A name in words, and not a code such as `SC2086`.
+_WORDS = re.compile(r"[A-Za-z][a-z][a-z0-9]*(?: [a-z0-9]+)*")
 
 
 def rule_title(rule: str) -> str:
