@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
+from rich.table import Column
 from rich.text import Text
 
 from ...agents.kinds.session import SessionFiles
@@ -25,6 +26,7 @@ from ...models.errors import InvalidInput, SessionNotFound, UnknownAgent
 from ...models.text.ids import ms_from_moment, utcnow
 from ...models.text.paths import make_private_folder
 from ...models.text.redact import json_text
+from ...models.text.words import count_of
 from ...reviews.batches.request import ReviewEstimate, ReviewRequest, estimate_review
 from ...reviews.batches.start import start_batch
 from ...reviews.delivery.hosts.replies import ReplyResult
@@ -70,8 +72,10 @@ class ReviewProgress:
         self._every_s = every_s
         self._last_line = time.monotonic()
         self._bars = Bars(
-            *(SpinnerColumn(), TextColumn("{task.description}", markup=False)),
-            *(BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn()),
+            *(SpinnerColumn(), BarColumn(bar_width=12), TimeElapsedColumn()),
+            # It gets the rest of the line. What does not fit is cut: the number of items and the time left come first.
+            TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+            expand=True,
             console=console,
             transient=True,
             disable=not console.is_terminal,
@@ -91,14 +95,12 @@ class ReviewProgress:
 
     def show_read_count(self, count: int) -> None:
         """Show the number of items read."""
-        self._bars.update(self._bar, description="reading", completed=count)
+        self._bars.update(self._bar, description=f"reading, {count_of(count, 'item', spec=',')}")
 
     def show_progress(self, view: BatchView) -> None:
         """Update the bar."""
         progress = Progress.of(view, now_ms=ms_from_moment(utcnow()))
-        failed = [f"{view.failed} failed"] if view.failed else []
-        parts = ["reviewing", f"{view.running} running", *failed, *progress.cost_parts]
-        description = "reporting" if view.settled == view.total else ", ".join(parts)
+        description = f"{progress}, reporting" if view.settled == view.total else str(progress)
         self._bars.update(self._bar, description=description, total=view.total, completed=view.settled)
         if self._bars.disable and time.monotonic() - self._last_line >= self._every_s:
             self._last_line = time.monotonic()

@@ -17,6 +17,7 @@ from ...reviews.findings import Baseline, baseline_of, read_baseline, with_basel
 from ...reviews.values.coverage import coverage_of
 from ...reviews.values.panels import BatchLimits
 from ...reviews.values.runs import ReviewRun, RunState
+from ...reviews.values.skipped import fold_by_reason
 from ..common.exit_codes import ExitCode
 from ..common.screen import console, plain_table, print_json, printable
 from .local_review import LocalReviewRequest, ReviewProgress, estimate_local_review, run_local_review
@@ -125,8 +126,8 @@ def print_estimate(estimate: ReviewEstimate, *, as_json: bool) -> None:
         table.add_row(printable(item.path), *_estimate_cells(item))
     screen = console()
     screen.print(table)
-    for skipped in estimate.skipped:
-        screen.print(printable(f"{skipped.path}: skipped: {skipped.reason}"), style="dim", markup=False)
+    for entry in fold_by_reason(estimate.skipped):
+        screen.print(printable(f"skipped: {entry}"), style="dim", markup=False)
     screen.print(printable(_total(estimate)), markup=False)
 
 

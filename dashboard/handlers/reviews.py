@@ -22,8 +22,9 @@ from .review_pages import ReviewChanges, ReviewPage, ReviewsPage, ReviewStream
 
 #: Group of a review's id in URLs.
 _ID = r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
-#: Links to the code host open in a tab of their own, without the limits of the report.
-_SANDBOX = "sandbox allow-popups allow-popups-to-escape-sandbox"
+#: Links to the code host open in a tab of their own, without the limits of the report. The policy admits one script: the
+#: search of the report.
+_SANDBOX = "sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox"
 
 
 def review_routes() -> list[Any]:
@@ -98,7 +99,7 @@ class ItemsData(DataHandler):
 
 
 class ReportPage(DashboardHandler):
-    """The report of a review as one HTML document, without scripts, which the browser treats as one of another site."""
+    """The report of a review as one HTML document, which the browser treats as one of another site."""
 
     async def get(self, review_id: str) -> None:
         """Send the document."""

@@ -1,4 +1,4 @@
-"""What the HTML reports have in common: escaping, and the policy with which a browser applies only their own style."""
+"""What the HTML reports have in common: escaping, and the policy with which a browser uses only their own style and script."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ def page_environment() -> Environment:
     )
 
 
-def content_policy_of(style: str) -> str:
-    """Return the content security policy of a page without scripts and external resources.
+def content_policy_of(style: str, script: str = "") -> str:
+    """Return the content security policy of a page without external resources.
 
     Args:
         style: The content of its style element.
+        script: The content of its one script element; empty: no script may run.
     """
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    scripts = f"script-src {_hash_of(script)}; " if script else ""
+    return f"default-src 'none'; {scripts}style-src {_hash_of(style)}; base-uri 'none'; form-action 'none'"
+
+
+def _hash_of(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

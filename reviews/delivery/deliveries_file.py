@@ -83,6 +83,15 @@ class RetriedEntry(EntryBase):
         return tuple(value for name, value in self if name.endswith("_env") and value is not None)
 
 
+class HttpEntry(RetriedEntry):
+    """Common fields of deliveries by HTTP."""
+
+    #: Networks that may be called although they are private, also without TLS.
+    networks: Networks = ()
+    #: Seconds one request may take.
+    timeout_s: Duration = Field(default=10, gt=0, le=60)
+
+
 class FolderEntry(RetriedEntry):
     """Delivery to a folder: each run gets its own folder below this one."""
 
@@ -92,16 +101,12 @@ class FolderEntry(RetriedEntry):
     keep: int = Field(default=30, ge=1, le=10_000)
 
 
-class WebhookEntry(RetriedEntry):
+class WebhookEntry(HttpEntry):
     """Delivery to a webhook: a summary with the findings as JSON, signed like turns of remote systems."""
 
     kind: Literal["webhook"]
     url: HttpUrl
     secret_env: VariableName
-    #: Networks that may be called although they are private, also without TLS.
-    networks: Networks = ()
-    #: Seconds one attempt may take.
-    timeout_s: Duration = Field(default=10, gt=0, le=60)
 
 
 class EmailEntry(RetriedEntry):
@@ -129,16 +134,13 @@ class EmailEntry(RetriedEntry):
         return self
 
 
-class CodeHostEntry(RetriedEntry):
+class CodeHostEntry(HttpEntry):
     """Common fields of the deliveries to pull requests: comments on lines, one summary, a commit status."""
 
     api_url: HttpUrl
     token_env: VariableName
-    #: Networks that may be called although they are private, also without TLS.
-    networks: Networks = ()
     #: File of certificates to trust instead of the system's.
     ca_file: AbsolutePath | None = None
-    #: Seconds one request may take.
     timeout_s: Duration = Field(default=20, gt=0, le=60)
     #: Findings below this severity have no comment of their own; they are in the summary.
     comments_from: Severity = Severity.LOW
@@ -172,8 +174,8 @@ class GitlabEntry(CodeHostEntry):
     project: Annotated[str, StringConstraints(max_length=300, pattern=r"^[\w.-]+(/[\w.-]+)*$")]
 
 
-class SlackEntry(RetriedEntry):
-    """Delivery to an incoming webhook of Slack or Mattermost: a summary as text."""
+class SlackEntry(HttpEntry):
+    """Delivery to an incoming webhook of Slack or Mattermost: a summary with links."""
 
     kind: Literal["slack"]
     #: Variable with the URL, which is secret.
@@ -182,9 +184,8 @@ class SlackEntry(RetriedEntry):
     host: HostName = "hooks.slack.com"
     #: Program that shows the text.
     app: Literal["slack", "mattermost"] = "slack"
-    networks: Networks = ()
-    #: Seconds one attempt may take.
-    timeout_s: Duration = Field(default=10, gt=0, le=60)
+    #: Address of Flower, for links of Slack to the review and its report; None: no such links.
+    flower_url: HttpUrl | None = None
 
 
 DeliveryEntry = Annotated[

@@ -12,6 +12,7 @@ from ...models.errors import DeliveryFailed, InvalidInput, first_problem, invali
 from ...models.text.nearest import nearest_names
 from ...models.text.paths import TomlFileError, read_toml
 from . import senders
+from .chat import send_to_chat
 from .deliveries_file import (
     DeliveriesFile,
     DeliveryEntry,
@@ -23,12 +24,11 @@ from .deliveries_file import (
     WebhookEntry,
 )
 from .hosts.api import HostApi, checked_answers
-from .hosts.github import Repository, deliver_to_github
-from .hosts.gitlab import Project, deliver_to_gitlab
-from .hosts.publish import Decisions
+from .hosts.github import Repository
+from .hosts.gitlab import Project
+from .hosts.publish import Decisions, deliver_to_host
 from .hosts.replies import CommentEvent, ReplyResult, ReplyStore, reply_to_comment
 from .payload import ReportPayload
-from .senders import send_to_chat
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("deliveries.toml")
@@ -101,14 +101,8 @@ class Destinations:
             case EmailEntry() as entry:
                 password = entry.password_env and self._secret(entry.password_env)
                 senders.send_mail(entry, payload, message_id=payload.message_id(name), password=password)
-            case GithubEntry() as entry:
-                deliver_to_github(
-                    entry, payload, token=self._secret(entry.token_env).strip(), decisions=decisions
-                )
-            case GitlabEntry() as entry:
-                deliver_to_gitlab(
-                    entry, payload, token=self._secret(entry.token_env).strip(), decisions=decisions
-                )
+            case GithubEntry() | GitlabEntry() as entry:
+                deliver_to_host(self._host(entry), entry, payload, decisions)
             case SlackEntry() as entry:
                 send_to_chat(entry, payload, url=self._secret(entry.url_env).strip())
 
@@ -121,22 +115,19 @@ class Destinations:
             InvalidInput: The name is not that of a delivery to a code host.
             DeliveryFailed: The host refuses, or does not answer.
         """
-        host: Repository | Project
-        match self.entry(name):
-            case GithubEntry() as entry:
-                host, repository = Repository(entry, self._api(entry)), entry.repository
-            case GitlabEntry() as entry:
-                host, repository = Project(entry, self._api(entry)), entry.project
-            case _:
-                raise InvalidInput("deliver", name, "must be a delivery of the kind github or gitlab")
+        entry = self.entry(name)
+        if not isinstance(entry, GithubEntry | GitlabEntry):
+            raise InvalidInput("deliver", name, "must be a delivery of the kind github or gitlab")
+        repository = entry.repository if isinstance(entry, GithubEntry) else entry.project
         is_same = event.repository.casefold().endswith(f"/{repository.casefold()}")
         if not (is_same or repository.isdecimal()):
             raise InvalidInput("event", event.repository, f"must be of the repository of the delivery {name}")
         with checked_answers(entry.api_url):
-            return reply_to_comment(host, event, decisions, ask)
+            return reply_to_comment(self._host(entry), event, decisions, ask)
 
-    def _api(self, entry: GithubEntry | GitlabEntry) -> HostApi:
-        return HostApi(entry, self._secret(entry.token_env).strip())
+    def _host(self, entry: GithubEntry | GitlabEntry) -> Repository | Project:
+        api = HostApi(entry, self._secret(entry.token_env).strip())
+        return Repository(entry, api) if isinstance(entry, GithubEntry) else Project(entry, api)
 
     def problems(self) -> Iterator[str]:
         """Yield the problems that would make deliveries fail on this machine, one line each.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from ...models.text.ids import derived_id, format_timestamp
 from ...models.text.redact import one_line
@@ -21,6 +21,7 @@ from ..values.runs import ItemState, PullRequest, ReviewRun, RunState, headline
 MAX_JSON_BYTES = 262_144
 #: Maximum number of findings in a summary for people.
 MAX_LISTED_FINDINGS = 20
+T = TypeVar("T")
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -65,10 +66,13 @@ def summary_text(run: ReviewRun) -> str:
         )
     if len(ordered) > MAX_LISTED_FINDINGS:
         lines.append(f"- and {len(ordered) - MAX_LISTED_FINDINGS} more")
+    return "\n".join([*lines, "", failed_text(run)]).rstrip() + "\n"
+
+
+def failed_text(run: ReviewRun) -> str:
+    """Return how many items could not be reviewed; empty: none."""
     failed = sum(result.state is ItemState.FAILED for result in run.results)
-    if failed:
-        lines += ["", f"{failed} of {count_of(len(run.results), 'item')} could not be reviewed."]
-    return "\n".join(lines).rstrip() + "\n"
+    return f"{failed} of {count_of(len(run.results), 'item')} could not be reviewed." if failed else ""
 
 
 def summary_json(run: ReviewRun) -> bytes:
@@ -97,14 +101,19 @@ def summary_json(run: ReviewRun) -> bytes:
     listed = [
         finding for finding in by_weight(run.findings) if finding.status is not FindingStatus.SUPPRESSED
     ]
-    room, kept = MAX_JSON_BYTES - len(json.dumps(fields)) - 100, list[dict[str, Any]]()
-    for finding in listed:
-        data = finding.model_dump(mode="json") | {"fingerprint": finding.fingerprint}
-        room -= len(json.dumps(data)) + 2
-        if room < 0:
-            break
-        kept.append(data)
+    entries = (finding.model_dump(mode="json") | {"fingerprint": finding.fingerprint} for finding in listed)
+    room = MAX_JSON_BYTES - len(json.dumps(fields)) - 100
+    kept = list(fitting(entries, room, lambda entry: len(json.dumps(entry)) + 2))
     return json.dumps({**fields, "findings": kept, "findings_left_out": len(listed) - len(kept)}).encode()
+
+
+def fitting(parts: Iterable[T], room: int, size: Callable[[T], int]) -> Iterator[T]:
+    """Yield the first parts whose sizes together are at most `room`."""
+    for part in parts:
+        room -= size(part)
+        if room < 0:
+            return
+        yield part
 
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:

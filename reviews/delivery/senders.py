@@ -1,37 +1,28 @@
-"""Senders of reports: to a folder, by e-mail, to a webhook, to a chat.
+"""Senders of reports: to a folder, by e-mail, to a webhook.
 
 E-mail is sent over an encrypted connection only (RFC 5321, RFC 3207, RFC 8314); a webhook call is signed by
 the rules of Standard Webhooks.
-
-An incoming webhook of Slack or Mattermost gets the summary as one block of code. Both programs show code as it is:
-nothing in it becomes a mention, a link, an image or a format. Slack reads `<!...>` as a mention even there, so the
-three characters that it asks to escape are escaped.
-
-Source: https://docs.slack.dev/messaging/formatting-message-text.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import smtplib
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from email.message import EmailMessage
 from email.utils import format_datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from ...agents.execution.failures import scrub_text
 from ...agents.remote.http_call import HttpTarget
 from ...agents.remote.webhook import post_webhook, signed_headers
 from ...models.errors import AgentError, DeliveryFailed
 from ...models.text.ids import new_id, utcnow
-from ...models.text.redact import excerpt
 from ..reports.formats import ReportFile
 from ..values.runs import headline
-from .deliveries_file import EmailEntry, FolderEntry, SlackEntry, WebhookEntry
+from .deliveries_file import EmailEntry, FolderEntry, WebhookEntry
 from .payload import ReportPayload, plain_name, summary_json, summary_text
 
 _TEMP_PREFIX = ".begun-"
@@ -182,61 +173,14 @@ def send_webhook(entry: WebhookEntry, payload: ReportPayload, *, message_id: str
     """Post the run, signed with `secret`; `message_id` is the same in every attempt. Raises DeliveryFailed."""
     body = summary_json(payload.run)
     headers = signed_headers(secret, message_id, body, now_s=int(time.time()))
+    post(HttpTarget(entry.url, entry.timeout_s, entry.networks), body, headers)
+
+
+def post(target: HttpTarget, body: bytes, headers: Mapping[str, str]) -> None:
+    """Post a message. Raises DeliveryFailed."""
     try:
-        post_webhook(HttpTarget(entry.url, entry.timeout_s, entry.networks), body, headers)
+        post_webhook(target, body, headers)
     except AgentError as error:
         raise DeliveryFailed(
             str(error), retryable=error.retryable, retry_after_s=error.retry_after_s
         ) from None
-
-
-#: Maximum characters of a line and of a message; Slack cuts after 40,000, and people stop reading before.
-_MAX_LINE, _MAX_CHARS = 300, 3_500
-_FENCE = "```"
-
-
-def send_to_chat(entry: SlackEntry, payload: ReportPayload, *, url: str) -> None:
-    """Post the summary. Raises DeliveryFailed."""
-    if not _has_host(url, entry.host):
-        raise DeliveryFailed(
-            f"environment variable {entry.url_env} must hold a URL of {entry.host}", retryable=False
-        )
-    body = json.dumps({"text": chat_text(payload, app=entry.app)}).encode()
-    try:
-        post_webhook(HttpTarget(url, entry.timeout_s, entry.networks), body, {})
-    except AgentError as error:
-        raise DeliveryFailed(
-            str(error), retryable=error.retryable, retry_after_s=error.retry_after_s
-        ) from None
-
-
-def chat_text(payload: ReportPayload, *, app: str) -> str:
-    """Return the text of the message."""
-    room, kept = _MAX_CHARS, list[str]()
-    for line in summary_text(payload.run).replace("`", "'").rstrip().split("\n"):
-        text = excerpt(line, _MAX_LINE)
-        room -= len(text) + 1
-        if room < 0:
-            kept.append("…")
-            break
-        kept.append(text)
-    text = "\n".join(kept)
-    if app == "slack":
-        text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return f"{_FENCE}\n{text}\n{_FENCE}"
-
-
-def _has_host(url: str, host: str) -> bool:
-    """Return whether a URL is one of the host, in the characters that a request may have."""
-    try:
-        parts = urlsplit(url)
-        return (
-            url.isascii()
-            and url.isprintable()
-            and " " not in url
-            and parts.scheme in ("http", "https")
-            and (parts.hostname or "").casefold() == host.casefold()
-            and (parts.port or 0) >= 0
-        )
-    except ValueError:
-        return False

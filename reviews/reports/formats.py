@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -51,28 +52,9 @@ class ReportFormat:
                 yield ReportFile(f"{beginning}{self.file_name}", self.media_type, text)
 
 
-def _to_markdown(run: ReviewRun) -> str:
-    from .markdown import to_markdown
-
-    return to_markdown(run)
-
-
-def _to_html(run: ReviewRun) -> str:
-    from .html import to_html  # imports Jinja, which only this report needs
-
-    return to_html(run)
-
-
-def _to_sarif(run: ReviewRun) -> str:
-    from .sarif import to_sarif
-
-    return to_sarif(run)
-
-
-def _to_junit(run: ReviewRun) -> str:
-    from .junit import to_junit  # imports junitparser, which only this report needs
-
-    return to_junit(run)
+def _lazily(name: str) -> Callable[[ReviewRun], str]:
+    """Return the function `to_NAME` of the module `NAME`, which is imported with its libraries when a report is rendered."""
+    return lambda run: str(getattr(import_module(f".{name}", __package__), f"to_{name}")(run))
 
 
 _RDJSON_SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
@@ -98,7 +80,7 @@ def to_rdjson(run: ReviewRun) -> str:
 def _diagnostic(finding: Finding) -> dict[str, Any]:
     location: dict[str, Any] = {"path": finding.path}
     diagnostic: dict[str, Any] = {
-        "message": "\n\n".join(filter(None, (finding.message, finding.why, finding.suggestion))),
+        "message": finding.full_text,
         "location": location,
         "severity": _RDJSON_SEVERITIES[finding.severity.sarif_level],
         "code": {"value": finding.rule},
@@ -159,13 +141,13 @@ def alignment_documents(run: ReviewRun, transcript: Transcript) -> Iterator[tupl
 
 
 _TEXT = "text/markdown"
-MARKDOWN = ReportFormat(name="markdown", file_name="review.md", media_type=_TEXT, render=_to_markdown)
-HTML = ReportFormat(name="html", file_name="review.html", media_type="text/html", render=_to_html)
+MARKDOWN = ReportFormat(name="markdown", file_name="review.md", media_type=_TEXT, render=_lazily("markdown"))
+HTML = ReportFormat(name="html", file_name="review.html", media_type="text/html", render=_lazily("html"))
 SARIF = ReportFormat(
-    name="sarif", file_name="review.sarif", media_type="application/sarif+json", render=_to_sarif
+    name="sarif", file_name="review.sarif", media_type="application/sarif+json", render=_lazily("sarif")
 )
 JUNIT = ReportFormat(
-    name="junit", file_name="review.junit.xml", media_type="application/xml", render=_to_junit
+    name="junit", file_name="review.junit.xml", media_type="application/xml", render=_lazily("junit")
 )
 RDJSON = ReportFormat(
     name="rdjson", file_name="review.rdjson", media_type="application/json", render=to_rdjson
@@ -178,10 +160,7 @@ ALIGNMENT = ReportFormat(
 
 #: Name for all formats.
 ALL = "all"
-_FORMATS = {
-    report_format.name: report_format
-    for report_format in (MARKDOWN, HTML, SARIF, JUNIT, RDJSON, JSONL, ALIGNMENT)
-}
+_FORMATS = {form.name: form for form in (MARKDOWN, HTML, SARIF, JUNIT, RDJSON, JSONL, ALIGNMENT)}
 
 
 def formats() -> tuple[ReportFormat, ...]:
@@ -232,12 +211,9 @@ def render(run: ReviewRun, report: ReportFormat) -> str:
     from ...models.errors import InvalidInput
 
     if report.render is None:
-        names = ", ".join(
-            report_format.name for report_format in formats() if report_format.render is not None
-        )
-        raise InvalidInput(
-            "format", report.name, f"must be one of {names}: {report.name} is one file per session"
-        )
+        names = ", ".join(other.name for other in formats() if other.render is not None)
+        rule = f"must be one of {names}: {report.name} is one file per session"
+        raise InvalidInput("format", report.name, rule)
     return report.render(run)
 
 

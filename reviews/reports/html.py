@@ -1,10 +1,11 @@
-"""The report as one HTML file without scripts and external resources; text from agents and files is escaped.
+"""The report as one HTML file without external resources; text from agents and files is escaped.
 
-`page.html.jinja` is the page and `page.css` its style. Jinja escapes every value except the style and the policy.
+`page.html.jinja` is the page, `page.css` its style and `page.js` its search, the only script that the policy of the page
+admits. Jinja escapes every value except these and the policy.
 
 Each finding is an element with a class for each of its values (severity, status, reviewer, path, rule), and
 each heading has the classes of all findings of its group. An option of a filter hides the elements without
-its class; grouping by rule or severity sets the order of the elements. So the page needs no script.
+its class; grouping by rule or severity sets the order of the elements. So only the search needs the script.
 
 Classes of paths, reviewers and rules are numbered, and the style sheet, which is the same for all reports,
 knows a limited number of them.
@@ -14,8 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -23,18 +23,10 @@ from jinja2 import Template
 
 from ...models.severity import Severity
 from ...models.text.html_page import content_policy_of, page_environment
-from ..values.findings import Finding
+from ..values.findings import Finding, count_by_severity
 from ..values.runs import ReviewRun
-from .report_model import (
-    STATUSES,
-    ReportModel,
-    excerpt_lines,
-    finding_details,
-    line_link_of,
-    more_suffix,
-    replacement_diff,
-    verification_text,
-)
+from . import report_model
+from .report_model import STATUSES, ReportModel
 
 #: Maximum number of paths, rules and reviewers with a class of their own.
 MAX_PATHS = 200
@@ -45,74 +37,81 @@ MAX_OPEN = 20
 _STATUS_CLASSES = {status: f"s-{'none' if status is None else status.value}" for status in STATUSES}
 
 
-class Heading(NamedTuple):
-    """Heading of a group."""
+class Option(NamedTuple):
+    """Option of a filter: its class, its text, and the number of its findings."""
+
+    name: str
+    text: str
+    count: int
+
+
+class Group(NamedTuple):
+    """Heading of the findings of a file, a rule or a severity."""
 
     #: `file`, `rule` or `severity`.
     kind: str
     text: str
-    size: int
     classes: str
+    findings: Sequence[Finding]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Number of findings by severity."""
+        return count_by_severity(self.findings)
 
 
-class Option(NamedTuple):
-    """Option of a filter: its class, and its text."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True)
 class Facets:
-    """Classes, headings and options of a report."""
+    """Classes, groups and options of a report."""
 
-    report: ReportModel
-
-    @property
-    def paths(self) -> Sequence[Option]:
-        """Return the paths that can be chosen, the one with the most severe finding first."""
-        return [Option(name, path) for path, name in self._paths.items() if name]
-
-    @property
-    def reviewers(self) -> Sequence[Option]:
-        """Return the reviewers that can be chosen."""
-        return [Option(name, reviewer) for reviewer, name in self._reviewers.items() if name]
-
-    @property
-    def severities(self) -> Sequence[Option]:
-        """Return the severities of the findings, most severe first."""
-        present = {finding.severity for finding in self._findings}
-        return [
-            Option(f"at-{severity.value}", severity.value)
-            for severity in reversed(Severity)
-            if severity in present
-        ]
+    def __init__(self, report: ReportModel) -> None:
+        self._by_path = report.open_by_path
+        self._findings = [finding for _, findings in self._by_path for finding in findings]
+        self._paths = _numbered((path for path, _ in self._by_path), "p", MAX_PATHS)
+        agents = (agent for finding in self._findings for agent in finding.agents)
+        self._reviewers = _numbered(agents, "w", MAX_REVIEWERS)
+        worst = sorted(self._findings, key=lambda finding: (-finding.severity.rank, finding.rule))
+        rules = _numbered((finding.rule for finding in worst), "r", MAX_RULES)
+        self._rules = {rule: name or _OTHER_RULES for rule, name in rules.items()}
+        self._anchors = {
+            id(finding): f"f-{finding.fingerprint[:12]}" + (f"-{number}" if number > 1 else "")
+            for finding, number in report_model.numbered_findings(self._findings)
+        }
 
     @property
-    def statuses(self) -> Sequence[Option]:
-        """Return the statuses of the findings."""
-        present = {finding.status for finding in self._findings}
-        return [Option(_STATUS_CLASSES[status], STATUSES[status]) for status in STATUSES if status in present]
+    def filters(self) -> Mapping[str, Sequence[Option]]:
+        """Options of each filter, by its title; the path with the most severe finding comes first."""
+        statuses = {name: STATUSES[status] for status, name in _STATUS_CLASSES.items()}
+        named = {"Status": statuses, "Reviewer": _inverted(self._reviewers), "Path": _inverted(self._paths)}
+        counts = Counter(name for finding in self._findings for name in self._classes(finding))
+        options = {
+            title: [
+                Option(f"pick-{name}", text, counts[name]) for name, text in texts.items() if counts[name]
+            ]
+            for title, texts in named.items()
+        }
+        return {"Severity": list(self._severities(counts)), **options}
 
     @property
-    def group_headings(self) -> Iterator[Heading]:
-        """Yield the headings of the groups by severity and by rule."""
+    def files(self) -> Iterator[Group]:
+        """Yield the files with their findings."""
+        for path, findings in self._by_path:
+            yield self._group("file", path, findings)
+
+    @property
+    def other_groups(self) -> Iterator[Group]:
+        """Yield the groups by severity and by rule."""
         for severity in reversed(Severity):
             findings = [finding for finding in self._findings if finding.severity is severity]
             if findings:
-                yield self._heading("severity", severity.value, findings)
+                yield self._group("severity", severity.value, findings)
         for name in dict.fromkeys(self._rules.values()):
             findings = [finding for finding in self._findings if self._rules[finding.rule] == name]
             text = "Other rules" if name == _OTHER_RULES else findings[0].rule
-            yield self._heading("rule", text, findings, only=name)
-
-    def file_heading(self, path: str, findings: Sequence[Finding]) -> Heading:
-        """Return the heading of a file."""
-        return self._heading("file", path, findings)
+            yield self._group("rule", text, findings)
 
     @property
     def is_short(self) -> bool:
-        """Return whether all findings are shown open."""
+        """Whether all findings are shown open."""
         return len(self._findings) <= MAX_OPEN
 
     def anchor(self, finding: Finding) -> str:
@@ -123,35 +122,14 @@ class Facets:
         """Return the classes of a finding."""
         return " ".join(self._classes(finding))
 
-    @cached_property
-    def _findings(self) -> Sequence[Finding]:
-        return [finding for _, findings in self.report.open_by_path for finding in findings]
-
-    @cached_property
-    def _anchors(self) -> Mapping[int, str]:
-        anchors: dict[int, str] = {}
-        seen = Counter[str]()
-        for finding in self._findings:
-            name = finding.fingerprint[:12]
-            seen[name] += 1
-            anchors[id(finding)] = f"f-{name}" if seen[name] == 1 else f"f-{name}-{seen[name]}"
-        return anchors
-
-    @cached_property
-    def _paths(self) -> Mapping[str, str]:
-        return _numbered((path for path, _ in self.report.open_by_path), "p", MAX_PATHS)
-
-    @cached_property
-    def _reviewers(self) -> Mapping[str, str]:
-        return _numbered(
-            (agent for finding in self._findings for agent in finding.agents), "w", MAX_REVIEWERS
-        )
-
-    @cached_property
-    def _rules(self) -> Mapping[str, str]:
-        worst = sorted(self._findings, key=lambda finding: (-finding.severity.rank, finding.rule))
-        named = _numbered((finding.rule for finding in worst), "r", MAX_RULES)
-        return {rule: name or _OTHER_RULES for rule, name in named.items()}
+    def _severities(self, counts: Mapping[str, int]) -> Iterator[Option]:
+        """Yield the severities of the findings, most severe first, each with the more severe ones."""
+        total = 0
+        for severity in reversed(Severity):
+            if counts[severity.value]:
+                more = " or higher" if total else ""
+                total += counts[severity.value]
+                yield Option(f"at-{severity.value}", f"{severity.value}{more}", total)
 
     def _classes(self, finding: Finding) -> Iterator[str]:
         yield finding.severity.value
@@ -159,13 +137,15 @@ class Facets:
         named = [self._paths[finding.path], self._rules[finding.rule]]
         yield from filter(None, (*named, *(self._reviewers[agent] for agent in finding.agents)))
 
-    def _heading(self, kind: str, text: str, findings: Sequence[Finding], *, only: str = "") -> Heading:
-        """Return a heading; `only`: its class among those of rules, which decides its place."""
-        rules = set(self._rules.values()) - {only} if only else set[str]()
-        names = dict.fromkeys(
-            name for finding in findings for name in self._classes(finding) if name not in rules
-        )
-        return Heading(kind, text, len(findings), " ".join(names))
+    def _group(self, kind: str, text: str, findings: Sequence[Finding]) -> Group:
+        """Return a group, with the classes of all its findings."""
+        names = dict.fromkeys(name for finding in findings for name in self._classes(finding))
+        return Group(kind, text, " ".join(names), findings)
+
+
+def _inverted(names: Mapping[str, str]) -> dict[str, str]:
+    """Return the texts of classes; those without a class are left out."""
+    return {name: text for text, name in names.items() if name}
 
 
 _OTHER_RULES = "r-other"
@@ -189,7 +169,7 @@ def _rules() -> Iterator[str]:
     for number, severity in enumerate(severities, 1):
         at_least = ", ".join(f".{value}" for value in severities[:number])
         yield _hide(f"at-{severity}", at_least)
-        yield f".page:has(.by-severity:checked) .list > .{severity} {{ order: {number}; }}"
+        yield f".page:has(.by-severity:checked) .list .{severity} {{ order: {number}; }}"
     for name in _STATUS_CLASSES.values():
         yield _hide(f"pick-{name}", f".{name}")
     for letter, limit in (("p", MAX_PATHS), ("w", MAX_REVIEWERS)):
@@ -201,7 +181,8 @@ def _rules() -> Iterator[str]:
 
 
 def _hide(option: str, kept: str) -> str:
-    return f".page:has(.{option}:checked) .list > :not({kept}) {{ display: none; }}"
+    parts = ":is(.file, .group, .finding)"
+    return f".page:has(.{option}:checked) .list {parts}:not({kept}) {{ display: none; }}"
 
 
 def to_html(run: ReviewRun) -> str:
@@ -212,8 +193,8 @@ def to_html(run: ReviewRun) -> str:
 
 @cache
 def content_policy() -> str:
-    """Return the content security policy of reports: the browser applies only the style of the report."""
-    return content_policy_of(_style())
+    """Return the content security policy of reports: the browser uses only their own style and script."""
+    return content_policy_of(_style(), _read("page.js"))
 
 
 @cache
@@ -222,12 +203,8 @@ def _template() -> Template:
         # It applies even if the page contains injected content.
         "policy": content_policy(),
         "style": _style(),
-        "details": finding_details,
-        "more": more_suffix,
-        "link_of": line_link_of,
-        "excerpt": excerpt_lines,
-        "diff": replacement_diff,
-        "verified": verification_text,
+        "script": _read("page.js"),
+        "content": report_model,
     }
     return page_environment().from_string(_read("page.html.jinja"), globals=template_globals)
 
@@ -238,5 +215,6 @@ def _style() -> str:
     return _read("page.css") + facet_rules()
 
 
+@cache
 def _read(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, 
 
 from ..values.findings import Finding, FindingStatus
 from ..values.runs import ItemResult, ItemState, ReviewRun
+from ..values.skipped import NotReviewed, fold_by_reason
 from .report_model import finding_details
 
 #: Characters that XML 1.0 cannot represent. junitparser writes them as they are.
@@ -29,7 +30,7 @@ def to_junit(run: ReviewRun) -> str:
     report = JUnitXml(_clean(f"{run.panel} on {run.root_name}"))
     # Not `add_testsuite`, which merges suites of one name and takes quadratic time.
     report.extend(_suite(result, by_path[result.item.path]) for result in run.results)  # type: ignore[no-untyped-call]
-    report.extend(_skipped(item.path, item.reason) for item in run.skipped)  # type: ignore[no-untyped-call]
+    report.extend(map(_skipped, fold_by_reason(run.skipped)))  # type: ignore[no-untyped-call]
     report.update_statistics()  # type: ignore[no-untyped-call]
     output = BytesIO()
     report.write(output)
@@ -66,9 +67,11 @@ def _outcome(finding: Finding) -> Failure | Skipped:
     return failure
 
 
-def _skipped(path: str, reason: str) -> TestSuite:
-    suite = TestSuite(_clean(path))
-    suite.append(_case(path, "review", Skipped(_clean(reason))))  # type: ignore[no-untyped-call]
+def _skipped(entry: NotReviewed) -> TestSuite:
+    """Return a suite with one skipped test for all files of a reason."""
+    name = f"skipped: {entry.reason}"
+    suite = TestSuite(_clean(name))
+    suite.append(_case(name, "review", Skipped(_clean(str(entry)))))  # type: ignore[no-untyped-call]
     return suite
 
 

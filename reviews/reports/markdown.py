@@ -11,18 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..values.findings import Finding
 from ..values.runs import ReviewRun
-from .report_model import (
-    ReportModel,
-    excerpt_lines,
-    finding_details,
-    line_link_of,
-    lines_of,
-    more_suffix,
-    replacement_diff,
-    verification_text,
-)
+from ..values.skipped import NotReviewed
+from . import report_model as content
+from .report_model import ReportModel, inline_parts
 
-_SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
 _SPECIAL = re.compile(r"([\\`*_\[\]|~])")
 #: Characters that start a list, a heading or a quotation at the beginning of a line.
 _BEGINNING = re.compile(r"^(?:[-+=#>]|\d+(?=[.)](?:\s|$)))")
@@ -46,7 +38,9 @@ def _lines(report: ReportModel) -> Iterator[str]:
     yield from _table(report.counts)
     yield "## Findings"
     yield ""
-    if not report.open_by_path:
+    if report.open_by_path:
+        yield from (content.IGNORE_HINT, "")
+    else:
         yield from ("No open findings.", "")
     for path, findings in report.open_by_path:
         yield from (f"### {code_span(path)}", "")
@@ -58,21 +52,24 @@ def _lines(report: ReportModel) -> Iterator[str]:
         "Suppressed",
         [f"{_line(finding)} (by {escape_text(finding.suppressed_by)})" for finding in report.suppressed],
     )
-    yield from _section(
-        "Not reviewed", [f"- {code_span(path)}: {escape_text(why)}" for path, why in report.unreviewed]
-    )
+    yield from _section("Not reviewed", [_not_reviewed(entry) for entry in report.unreviewed])
     yield from _section(
         "Dropped findings", [f"- {code_span(path)}: {count}" for path, count in report.dropped]
     )
     if report.remarks:
         yield from ("## Remarks", "")
         for paths, text in report.remarks:
-            yield from (f"### {code_span(paths[0])}{more_suffix(paths)}", "", *_quoted(text), "")
+            yield from (f"### {code_span(paths[0])}{content.more_suffix(paths)}", "", *_quoted(text), "")
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield from (f"## {title}", "", *lines, "")
+
+
+def _not_reviewed(entry: NotReviewed) -> str:
+    names = ", ".join(filter(None, (*map(code_span, entry.paths), entry.more)))
+    return f"- {escape_text(entry.reason)} ({entry.count:,}): {names}"
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -85,37 +82,43 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _finding(run: ReviewRun, finding: Finding) -> Iterator[str]:
-    yield f"- **{finding.severity.value}**, {_place(run, finding)}{code_span(finding.rule)}: {escape_text(finding.message)} ({escape_text(finding_details(finding))})"
-    lines = excerpt_lines(finding)
+    yield f"- **{finding.severity.value}**, {_place(run, finding)}{code_span(finding.rule)}: {escape_text(finding.message)} ({escape_text(content.finding_details(finding))})"
+    lines = content.excerpt_lines(finding)
     width = len(str(lines[-1].number)) if lines else 0
     yield from _block(
         f"{'>' if line.is_flagged else ' '} {line.number:{width}} | {line.text}" for line in lines
     )
     if finding.why:
         yield f"  - Why: {escape_text(finding.why)}"
-    if "\n" in finding.suggestion:
-        yield from _block(finding.suggestion.split("\n"))
-    elif finding.suggestion:
-        yield f"  - {escape_text(finding.suggestion)}"
-    yield from _block((f"{line.sign}{line.text}" for line in replacement_diff(finding)), language="diff")
-    if verified := verification_text(finding):
+    page = content.page_of(finding)
+    link = f" ([{escape_text(finding.rule)}](<{page}>))" if page else ""
+    advice = content.advice_of(finding)
+    if "\n" in advice:
+        yield f"  - What to do{link}:"
+        yield from _block(advice.split("\n"))
+    else:
+        yield f"  - What to do: {escape_text(advice)}{link}"
+    yield from _block(
+        (f"{line.sign}{line.text}" for line in content.replacement_diff(finding)), language="diff"
+    )
+    if verified := content.verification_text(finding):
         yield f"  - {escape_text(verified)}"
 
 
 def _place(run: ReviewRun, finding: Finding) -> str:
     """Return the lines of a finding, with a link to them if the code host is known."""
-    where = lines_of(finding)
-    link = line_link_of(run, finding)
+    where = content.lines_of(finding)
+    link = content.line_link_of(run, finding)
     label = f"line {where}" if where else "whole file" if link else ""
     return f"[{label}](<{link}>), " if link else f"{label}, " if label else ""
 
 
-def _block(content: Iterable[str], *, language: str = "") -> Iterator[str]:
+def _block(shown: Iterable[str], *, language: str = "") -> Iterator[str]:
     """Yield lines as a fenced block in a list item; nothing without lines."""
-    lines = list(content)
+    lines = list(shown)
     if not lines:
         return
-    fence = "`" * max(3, 1 + max(map(_longest_ticks, lines)))
+    fence = fence_of("\n".join(lines))
     yield ""
     yield from (f"  {line}".rstrip() for line in (fence + language, *lines, fence))
     yield ""
@@ -132,8 +135,8 @@ def _quoted(text: str) -> Iterator[str]:
 
 def escape_text(text: str) -> str:
     """Return text escaped so that Markdown shows it unchanged, in one line; `code` stays code."""
-    parts = _SPAN.split(" ".join(text.split()))
-    shown = "".join(part if number % 2 else _escaped(part) for number, part in enumerate(parts))
+    parts = inline_parts(" ".join(text.split()))
+    shown = "".join(code_span(part.text) if part.is_code else _escaped(part.text) for part in parts)
     return _BEGINNING.sub(_escaped_beginning, shown)
 
 
@@ -154,6 +157,11 @@ def code_span(text: str) -> str:
     ticks = "`" * (_longest_ticks(line) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{ticks}{pad}{line}{pad}{ticks}"
+
+
+def fence_of(text: str) -> str:
+    """Return a fence that no line of the text can end."""
+    return "`" * max(3, _longest_ticks(text) + 1)
 
 
 def _longest_ticks(text: str) -> int:

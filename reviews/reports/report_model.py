@@ -19,13 +19,38 @@ from ...models.severity import Severity
 from ...models.text.ids import format_timestamp
 from ..findings import place_key
 from ..values.code_links import line_link
-from ..values.findings import Finding, FindingStatus, Side, VerifiedAs
-from ..values.runs import ItemResult, ItemState, ReviewRun
+from ..values.findings import Category, Finding, FindingStatus, Side, VerifiedAs
+from ..values.rules import category_of_rule, rule_page
+from ..values.runs import ItemState, ReviewRun, SkippedItem
+from ..values.skipped import NotReviewed, fold_by_reason
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
+
+
+#: Code in a line of text: as many backticks after it as before it, which no backslash escapes.
+_CODE = re.compile(r"(?<![`\\])(`+)(?!`)(?P<code>.+?)(?<!`)\1(?!`)", re.DOTALL)
+
+
+class InlinePart(NamedTuple):
+    """Part of a line of text: code, or words."""
+
+    text: str
+    is_code: bool
+
+
+def inline_parts(text: str) -> Iterator[InlinePart]:
+    """Yield the parts of a text; `code` in backticks is code, as in Markdown. The backticks are left out."""
+    start = 0
+    for match in _CODE.finditer(text):
+        if match.start() > start:
+            yield InlinePart(text[start : match.start()], is_code=False)
+        yield InlinePart(match["code"].strip(" ") or " ", is_code=True)
+        start = match.end()
+    if start < len(text):
+        yield InlinePart(text[start:], is_code=False)
 
 
 class ExcerptLine(NamedTuple):
@@ -85,8 +110,6 @@ def _diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
     return lines
 
 
-#: Maximum number of skipped items listed one by one.
-MAX_SKIPPED = 200
 #: Names of the statuses.
 STATUSES = {
     None: "found",
@@ -95,8 +118,10 @@ STATUSES = {
     FindingStatus.GONE: "gone",
     FindingStatus.SUPPRESSED: "suppressed",
 }
+#: First word of the reason of items that failed.
+FAILED = "failed"
 _UNREVIEWED = {
-    ItemState.FAILED: "failed",
+    ItemState.FAILED: FAILED,
     ItemState.CANCELLED: "cancelled",
     ItemState.WAITING: "not reviewed yet",
     ItemState.RUNNING: "not reviewed yet",
@@ -182,9 +207,9 @@ class ReportModel:
         return tuple(finding for finding in self.run.findings if finding.status == FindingStatus.SUPPRESSED)
 
     @cached_property
-    def unreviewed(self) -> tuple[tuple[str, str], ...]:
-        """Return items that were not reviewed, with the reason."""
-        return tuple(_unreviewed_items(self.run.results, self.run))
+    def unreviewed(self) -> tuple[NotReviewed, ...]:
+        """Return what was not reviewed, by reason."""
+        return unreviewed_of(self.run)
 
     @cached_property
     def dropped(self) -> tuple[tuple[str, int], ...]:
@@ -201,6 +226,14 @@ class ReportModel:
         return tuple((tuple(paths), summary) for summary, paths in paths_by_summary.items())
 
 
+def numbered_findings(findings: Iterable[Finding]) -> Iterator[tuple[Finding, int]]:
+    """Yield findings, each with its number, from 1, among those of the same fingerprint."""
+    seen = Counter[str]()
+    for finding in findings:
+        seen[finding.fingerprint] += 1
+        yield finding, seen[finding.fingerprint]
+
+
 def line_link_of(run: ReviewRun, finding: Finding) -> str:
     """Return the link to the lines of a finding; empty: the code host is not known, or the lines were removed."""
     if finding.side is Side.LEFT:
@@ -212,6 +245,51 @@ def line_link_of(run: ReviewRun, finding: Finding) -> str:
         start=finding.start_line,
         end=finding.end_line,
     )
+
+
+#: What to do about a kind of defect.
+ADVICE = {
+    Category.REMOVED_CHECK: "Put the check back, or show where it is done now.",
+    Category.ACCESS: "Check who may do this and refuse everyone else; keep secrets out of the code.",
+    Category.INJECTION: "Pass outside data as a parameter, or accept only known values.",
+    Category.DATA_LOSS: "Make the change in one transaction, or keep the old data until the new data is complete.",
+    Category.ERROR_HANDLING: "Catch only the expected errors, and report or pass on the others.",
+    Category.CONCURRENCY: "Check and change in one step, under a lock or in a transaction.",
+    Category.WRONG_RESULT: "Correct the lines, and add a test with the input that fails.",
+    Category.MISSING_VALUE: "Handle the missing or empty value before it is used.",
+    Category.CONTRACT: "Change the callers and stored data, too, or keep the old form.",
+    Category.RESOURCE: "Release the resource in every case, and set a limit or a timeout.",
+    Category.SLOW: "Move the work out of the loop, or do it for all elements at once.",
+    Category.TEST: "Restore the test, or replace it with one that fails without the fix.",
+}
+#: How to accept a finding, in Markdown.
+IGNORE_HINT = (
+    "Fix the most severe findings first. To accept one, write a comment in or above its line: "
+    "`symposia: ignore[RULE] the reason`."
+)
+_ANY_ADVICE = "Correct the lines. If they are right, say why in an ignore comment."
+
+
+def advice_of(finding: Finding) -> str:
+    """Return what to do about a finding: what was suggested, or else what helps with its kind or its rule."""
+    if finding.suggestion:
+        return finding.suggestion
+    if finding.replacement is not None and finding.start_line:
+        return "Replace the lines as shown."
+    if (kind := kind_of(finding)) is not None:
+        return ADVICE[kind]
+    return "Follow the documentation of the rule." if page_of(finding) else _ANY_ADVICE
+
+
+def kind_of(finding: Finding) -> Category | None:
+    """Return the kind of a finding: its own, or that of its rule; None: not known."""
+    name = finding.category or category_of_rule(finding.rule)
+    return Category(name) if name else None
+
+
+def page_of(finding: Finding) -> str:
+    """Return the documentation page of a finding's rule; empty: not known."""
+    return next((page for name in (finding.rule, *finding.aliases) if (page := rule_page(name))), "")
 
 
 def lines_of(finding: Finding) -> str:
@@ -245,14 +323,11 @@ def more_suffix(paths: Sequence[str]) -> str:
     return f" and {len(paths) - 1} more" if len(paths) > 1 else ""
 
 
-def _unreviewed_items(results: Iterable[ItemResult], run: ReviewRun) -> Iterator[tuple[str, str]]:
-    for result in results:
-        if result.state in _UNREVIEWED:
-            yield (
-                result.item.path,
-                f"{_UNREVIEWED[result.state]}: {result.error}" if result.error else _UNREVIEWED[result.state],
-            )
-    skipped: Sequence[tuple[str, str]] = [(item.path, item.reason) for item in run.skipped]
-    yield from skipped[:MAX_SKIPPED]
-    if len(skipped) > MAX_SKIPPED:
-        yield "...", f"and {len(skipped) - MAX_SKIPPED} more"
+def unreviewed_of(run: ReviewRun) -> tuple[NotReviewed, ...]:
+    """Return what was not reviewed, by reason: failed, cancelled and waiting items, then skipped files."""
+    items = [
+        SkippedItem(path=result.item.path, reason=": ".join(filter(None, (reason, result.error))))
+        for result in run.results
+        if (reason := _UNREVIEWED.get(result.state))
+    ]
+    return fold_by_reason([*items, *run.skipped])

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -15,10 +17,12 @@ from ...models.severity import Severity
 from ...models.text.ids import format_timestamp
 from ...models.text.redact import json_text, one_line
 from ...models.text.sarif import SarifRule, sarif_fix, sarif_log, sarif_message
+from ..chunks.guide import KINDS
 from ..values.findings import MAX_QUOTE, Finding, FindingStatus, Side
-from ..values.rules import is_security_rule, rule_page
-from ..values.runs import ItemState, ReviewRun, RunState
+from ..values.rules import is_security_rule, rule_title
+from ..values.runs import ReviewRun, RunState
 from .markdown import escape_text
+from .report_model import ADVICE, FAILED, kind_of, numbered_findings, page_of, unreviewed_of
 
 #: Code scanning names these scores critical, high, medium and low.
 _SECURITY_SCORES: Mapping[Severity, str] = {
@@ -34,18 +38,28 @@ _PROBLEMS = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 
 def sarif_rule_of(rule: str, findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return a rule; `findings`: all of this rule, at least one."""
+    """Return a rule, which describes all of its findings; `findings`: all of this rule, at least one."""
     worst = max(findings, key=lambda finding: (finding.severity.rank, finding.confidence))
-    message = without_links(one_line(worst.message))
-    advice = next((finding.suggestion for finding in findings if finding.suggestion), "")
-    text = "\n\n".join(filter(None, (worst.message, worst.why, advice)))
+    others = sorted({alias for finding in findings for alias in finding.aliases} - {rule})
+    reporters = sorted({agent for finding in findings for agent in finding.agents})
+    kind = next(filter(None, map(kind_of, findings)), None)
+    title = rule_title(rule)
+    sentences = (
+        f"{title}.",
+        f"Kind {kind.value}: {KINDS[kind]}." if kind else "",
+        f"{'Rules' if others else 'Rule'} {', '.join([rule, *others])}.",
+        f"Reported by {', '.join(reporters)}." if reporters else "",
+    )
+    full = one_line(" ".join(filter(None, sentences)))
+    advice = [full, *([ADVICE[kind]] if kind else [])]
     return SarifRule(
         rule_id=rule,
-        short=message,
-        full=without_links(one_line(" ".join(filter(None, (worst.message, worst.why))))),
-        help=without_links(text),
-        help_markdown=escape_text(text),
-        help_uri=next((page for name in (rule, *worst.aliases) if (page := rule_page(name))), ""),
+        name=title.removeprefix("Rule "),
+        short=without_links(one_line(title)),
+        full=without_links(full),
+        help=without_links("\n\n".join(advice)),
+        help_markdown="\n\n".join(map(escape_text, advice)),
+        help_uri=page_of(worst),
         level=worst.severity.sarif_level,
         properties=_rule_properties(rule, findings, worst),
     ).to_json()
@@ -81,70 +95,59 @@ _CODE_SCANNING_FINGERPRINT = "primaryLocationLineHash"
 def to_sarif(run: ReviewRun) -> str:
     """Return the report of a run."""
     present = [finding for finding in run.findings if finding.status != FindingStatus.GONE]
-    by_rule: dict[str, list[Finding]] = {rule: [] for rule in sorted({finding.rule for finding in present})}
-    for finding in present:
-        by_rule[finding.rule].append(finding)
+    ordered = sorted(present, key=attrgetter("rule"))
+    by_rule = {rule: list(findings) for rule, findings in groupby(ordered, key=attrgetter("rule"))}
     order = {name: index for index, name in enumerate(by_rule)}
-    properties = {
-        "summary": run.summary,
-        "verdict": run.verdict,
-        "revision": run.revision,
-        "panel": run.panel,
-    }
-    filled = {name: value for name, value in properties.items() if value}
     log = sarif_log(
         "symposia review",
         version=version("symposia"),
         rules=[sarif_rule_of(rule, findings) for rule, findings in by_rule.items()],
-        results=list(_results(run, present, order)),
+        results=[
+            _result(finding, order[finding.rule], number, uri=_uri_of(run, finding.path))
+            for finding, number in numbered_findings(present)
+        ],
         automationDetails={"id": f"{run.panel}/{run.root_name}/{run.id}"},
         invocations=[_invocation(run)],
         **_provenance(run),
-        **({"properties": filled} if filled else {}),
+        properties=_filled(summary=run.summary, verdict=run.verdict, revision=run.revision, panel=run.panel),
     )
     return json_text(log, indent=1) + "\n"
 
 
+def _filled(**properties: Any) -> dict[str, Any]:
+    """Return the properties that have a value."""
+    return {name: value for name, value in properties.items() if value not in ("", [], None)}
+
+
 def _provenance(run: ReviewRun) -> dict[str, Any]:
-    if not run.repository_url:
-        return {}
-    revision = {"revisionId": run.revision} if run.revision else {}
-    return {"versionControlProvenance": [{"repositoryUri": run.repository_url, **revision}]}
+    provenance = _filled(repositoryUri=run.repository_url, revisionId=run.revision)
+    return {"versionControlProvenance": [provenance]} if run.repository_url else {}
 
 
 def _invocation(run: ReviewRun) -> dict[str, Any]:
-    invocation: dict[str, Any] = {
-        "executionSuccessful": run.state is RunState.COMPLETED,
-        "startTimeUtc": format_timestamp(run.started_at),
-    }
-    if run.ended_at is not None:
-        invocation["endTimeUtc"] = format_timestamp(run.ended_at)
-    notifications = list(_notifications(run))
-    if notifications:
-        invocation["toolExecutionNotifications"] = notifications
-    return invocation
+    return _filled(
+        executionSuccessful=run.state is RunState.COMPLETED,
+        startTimeUtc=format_timestamp(run.started_at),
+        endTimeUtc=run.ended_at and format_timestamp(run.ended_at),
+        toolExecutionNotifications=list(_notifications(run)),
+    )
 
 
 def _notifications(run: ReviewRun) -> Iterator[dict[str, Any]]:
-    """Yield notifications of what was not reviewed."""
-    for result in run.results:
-        if result.state is ItemState.FAILED:
-            yield sarif_message("error", f"failed: {result.error}", uri=_uri_of(run, result.item.path))
-    for skipped in run.skipped:
-        yield sarif_message("note", f"skipped: {skipped.reason}", uri=_uri_of(run, skipped.path))
-
-
-def _results(
-    run: ReviewRun, findings: Sequence[Finding], order: Mapping[str, int]
-) -> Iterator[dict[str, Any]]:
-    seen: dict[str, int] = {}
-    for finding in findings:
-        number = seen[finding.fingerprint] = seen.get(finding.fingerprint, 0) + 1
-        yield _result(finding, order[finding.rule], number, uri=_uri_of(run, finding.path))
+    """Yield a notification for each reason for which something was not reviewed."""
+    for entry in unreviewed_of(run):
+        places = [
+            {"physicalLocation": {"artifactLocation": {"uri": _uri_of(run, path)}}} for path in entry.paths
+        ]
+        notification = {
+            "level": "error" if entry.reason.startswith(FAILED) else "note",
+            "message": {"text": without_links(f"not reviewed: {entry}")},
+        }
+        yield _filled(**notification, locations=places)
 
 
 def _result(finding: Finding, rule_index: int, number: int, *, uri: str) -> dict[str, Any]:
-    text = without_links("\n\n".join(filter(None, (finding.message, finding.why, finding.suggestion))))
+    text = without_links(finding.full_text)
     fingerprint = f"{finding.fingerprint}:{number}"
     result: dict[str, Any] = {
         "ruleId": finding.rule,
@@ -172,18 +175,15 @@ def _result(finding: Finding, rule_index: int, number: int, *, uri: str) -> dict
 
 
 def _properties(finding: Finding) -> dict[str, Any]:
-    properties = {
-        "severity": finding.severity.value,
-        "agents": list(finding.agents),
-        "confidence": finding.confidence,
-        "aliases": list(finding.aliases),
-        "suggestion": finding.suggestion,
-        "verification": None
-        if finding.verification is None
-        else finding.verification.model_dump(mode="json"),
-        "unverified": finding.unverified or None,
-    }
-    return {name: value for name, value in properties.items() if value not in ("", [], None)}
+    return _filled(
+        severity=finding.severity.value,
+        agents=list(finding.agents),
+        confidence=finding.confidence,
+        aliases=list(finding.aliases),
+        suggestion=finding.suggestion,
+        verification=finding.verification and finding.verification.model_dump(mode="json"),
+        unverified=finding.unverified or None,
+    )
 
 
 def _region(finding: Finding) -> dict[str, int]:

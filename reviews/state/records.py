@@ -187,15 +187,29 @@ class Progress:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Return the progress in one line, such as `12 of 40, 4 running, 3,100 tokens, about 2 min left`."""
-        parts = [f"{self.settled:,} of {self.total:,}"]
-        parts += [f"{self.running:,} running"] if self.running else []
-        parts += [f"{self.failed:,} failed"] if self.failed else []
-        return ", ".join([*parts, *self.cost_parts])
+        """Return the progress in one line, such as `12 of 40, about 2 min left, 4 running, 3,100 tokens`."""
+        *cost, left = self._cost
+        return ", ".join(
+            filter(
+                None,
+                (
+                    f"{self.settled:,} of {self.total:,}",
+                    left,
+                    f"{self.running:,} running" if self.running else "",
+                    f"{self.failed:,} failed" if self.failed else "",
+                    *cost,
+                ),
+            )
+        )
 
     @property
     def cost_parts(self) -> tuple[str, ...]:
         """Return cost so far and the estimate in words; what is zero or not known is left out."""
+        return tuple(filter(None, self._cost))
+
+    @property
+    def _cost(self) -> tuple[str, str, str]:
+        """Tokens, cost and the time that is left, in words; empty: zero, or not known."""
         tokens, cost = "", ""
         if self.tokens:
             rest = f" (about {self.rest_tokens:,} more)" if self.rest_tokens else ""
@@ -203,8 +217,7 @@ class Progress:
         if self.cost_micros:
             rest = f" (about ${self.rest_cost_micros / 1e6:.4f} more)" if self.rest_cost_micros else ""
             cost = f"${self.cost_micros / 1e6:.4f}{rest}"
-        left = f"about {duration_text(self.rest_s)} left" if self.rest_s else ""
-        return tuple(filter(None, (tokens, cost, left)))
+        return tokens, cost, f"about {duration_text(self.rest_s)} left" if self.rest_s else ""
 
 
 def duration_text(seconds: float) -> str:

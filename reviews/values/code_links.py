@@ -23,20 +23,23 @@ _SCP = re.compile(rf"(?:[\w.-]+@){_HOST}:/?{_PATH}", re.ASCII)
 
 
 class _Form(NamedTuple):
-    """Link to a file at a commit, and the fragment for a line and for lines."""
+    """Link to a file at a commit, the fragment for a line and for lines, and the path of a pull request."""
 
     file: str
     line: str
     lines: str
+    pull: str
 
 
-_GITHUB = _Form("/blob/{commit}/{path}", "#L{start}", "#L{start}-L{end}")
+_GITHUB = _Form("/blob/{commit}/{path}", "#L{start}", "#L{start}-L{end}", "/pull/{number}")
 _FORMS: Mapping[str, _Form] = {
     "github": _GITHUB,
-    "gitlab": _Form("/-/blob/{commit}/{path}", "#L{start}", "#L{start}-{end}"),
-    "bitbucket": _Form("/src/{commit}/{path}", "#lines-{start}", "#lines-{start}:{end}"),
-    "gitea": _Form("/src/commit/{commit}/{path}", "#L{start}", "#L{start}-L{end}"),
-    "sourcehut": _Form("/tree/{commit}/item/{path}", "#L{start}", "#L{start}-{end}"),
+    "gitlab": _Form("/-/blob/{commit}/{path}", "#L{start}", "#L{start}-{end}", "/-/merge_requests/{number}"),
+    "bitbucket": _Form(
+        "/src/{commit}/{path}", "#lines-{start}", "#lines-{start}:{end}", "/pull-requests/{number}"
+    ),
+    "gitea": _Form("/src/commit/{commit}/{path}", "#L{start}", "#L{start}-L{end}", "/pulls/{number}"),
+    "sourcehut": _Form("/tree/{commit}/item/{path}", "#L{start}", "#L{start}-{end}", ""),
 }
 #: Parts of host names, with their form.
 _HOSTS = {
@@ -60,10 +63,21 @@ def web_address(remote: str) -> str:
     return f"https://{match['host']}/{match['path']}" if match else ""
 
 
+def _form_of(repository_url: str) -> _Form | None:
+    """Return the form of the links of a code host; None: not known."""
+    host = repository_url.partition("://")[2].partition("/")[0].casefold()
+    return next((_FORMS[form] for part, form in _HOSTS.items() if part in host), None)
+
+
+def pull_link(repository_url: str, number: int) -> str:
+    """Return the link to a pull request; empty: the host's form of links is not known."""
+    form = _form_of(repository_url)
+    return repository_url + form.pull.format(number=number) if form and form.pull else ""
+
+
 def line_link(repository_url: str, commit: str, path: str, *, start: int, end: int) -> str:
     """Return the link to lines of a file, start 0: to all of it; empty: the host's form of links is not known."""
-    host = repository_url.partition("://")[2].partition("/")[0].casefold()
-    form = next((_FORMS[form] for part, form in _HOSTS.items() if part in host), None)
+    form = _form_of(repository_url)
     if form is None or not commit:
         return ""
     fragment = "" if not start else form.line if start == end else form.lines

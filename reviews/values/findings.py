@@ -184,6 +184,11 @@ class Finding(Frozen):
         return "the baseline" if self.status is FindingStatus.SUPPRESSED else ""
 
     @property
+    def full_text(self) -> str:
+        """Message, reason and suggestion, each a paragraph."""
+        return "\n\n".join(filter(str.strip, (self.message, self.why, self.suggestion)))
+
+    @property
     def place(self) -> str:
         """`path:line`, `path:from-to`, or the path alone; lines that were removed are marked so."""
         if self.start_line == 0:

@@ -8,6 +8,10 @@ names of pages with the installed programs.
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 
 #: Rules with the same cause, in lower case. A rule may be in several groups.
 GROUPS: tuple[frozenset[str], ...] = tuple(
@@ -148,6 +152,23 @@ def rule_page(rule: str) -> str:
     if _RUFF_RULE.fullmatch(rule):
         return _RUFF + rule
     return _SHELLCHECK + rule if _SHELLCHECK_RULE.fullmatch(rule) else ""
+
+
+#: A name in words, and not a code such as `SC2086`.
+_WORDS = re.compile(r"[A-Za-z][a-z][a-z0-9]*(?: [a-z0-9]+)*")
+
+
+def rule_title(rule: str) -> str:
+    """Return what a rule is about in a few words, such as `Unused import`; its id if only the id is known."""
+    name = _BANDIT_PLUGINS.get(rule) or _ruff_names().get(re.sub(r"^B(?=[1-7]\d\d$)", "S", rule), rule)
+    words = " ".join(re.split(r"[-_ ]+", name))
+    return words[:1].upper() + words[1:] if _WORDS.fullmatch(words) else f"Rule {rule}"
+
+
+@cache
+def _ruff_names() -> Mapping[str, str]:
+    """Return the names of Ruff's rules by code."""
+    return tomllib.loads(files(__package__).joinpath("ruff_rules.toml").read_text(encoding="utf-8"))
 
 
 def is_security_rule(rule: str) -> bool:

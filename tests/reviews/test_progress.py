@@ -42,7 +42,7 @@ def test_rest_is_estimated_from_the_reviewed_items() -> None:
     assert (progress.elapsed_s, progress.rest_s) == (40, 40)
     assert (progress.rest_tokens, progress.rest_cost_micros) == (800, 2_000)
     assert str(progress) == (
-        "6 of 10, 2 running, 1 failed, 800 tokens (about 800 more), $0.0020 (about $0.0020 more), about 40 s left"
+        "6 of 10, about 40 s left, 2 running, 1 failed, 800 tokens (about 800 more), $0.0020 (about $0.0020 more)"
     )
 
 

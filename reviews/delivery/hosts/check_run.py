@@ -77,5 +77,5 @@ def _annotation(finding: Finding) -> dict[str, Any]:
         "end_line": finding.end_line,
         "annotation_level": _LEVELS.get(finding.severity, "warning"),
         "title": f"{finding.severity.value}: {finding.rule}"[:_MAX_TITLE],
-        "message": "\n\n".join(filter(str.strip, (finding.message, finding.why, finding.suggestion))),
+        "message": finding.full_text,
     }

@@ -13,14 +13,14 @@ from dataclasses import replace
 from itertools import groupby
 
 from ....models.severity import Severity
-from ...reports.markdown import code_span, escape_text
+from ...reports.markdown import code_span, escape_text, fence_of
+from ...reports.report_model import inline_parts
 from ...values.findings import Finding
 from .diff import Anchor
 from .markers import FindingMarker, without_marker
 
 #: Maximum characters of a text in a comment, before it is escaped.
 MAX_TEXT = 2_000
-_SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
 #: `@name`, `#1`, `!1`, `%1`, `~label`, `&1`, `$1`, `^name`, `GH-1`, `a://b`, `www.`, `:emoji:`, `/command`.
 _SPECIAL = re.compile(
     r"[@$]|[#!%~&^*]\w|\bGH-\d|://|\bwww\.|:[\w+-]+:|\[\[|^/|\b[0-9a-f]{7,64}\b", re.IGNORECASE
@@ -43,11 +43,11 @@ def plain_text(content: str, *, most: int = MAX_TEXT) -> str:
 
 def _pieces(line: str) -> Iterator[str]:
     """Yield code spans and escaped text of a line."""
-    for number, part in enumerate(_SPAN.split(line)):
-        if number % 2:
-            yield part
+    for part in inline_parts(line):
+        if part.is_code:
+            yield code_span(part.text)
             continue
-        words = re.split(r"( +)", part)
+        words = re.split(r"( +)", part.text)
         for is_special, group in groupby(words, key=lambda word: bool(_SPECIAL.search(word))):
             text = "".join(group)
             yield code_span(text) if is_special else _escape(text)
@@ -69,8 +69,7 @@ def is_visible(code: str) -> bool:
 
 def fenced(language: str, text: str) -> str:
     """Return a code block that its text cannot end."""
-    longest = max((len(ticks) for ticks in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = fence_of(text)
     return f"{fence}{language}\n{text}{chr(10) if text else ''}{fence}"
 
 

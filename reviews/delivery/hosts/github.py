@@ -20,22 +20,12 @@ from ....models.errors import DeliveryFailed
 from ...reports.sarif import to_sarif
 from ...values.runs import ReviewRun
 from ..deliveries_file import GithubEntry
-from ..payload import ReportPayload
-from .api import HostApi, checked_answers, is_rate_limit
+from .api import HostApi, is_rate_limit
 from .check_run import write_check_run
 from .diff import Anchor, FileDiff
 from .markers import FindingMarker, SummaryMarker, find_marker, find_reply_marker
 from .plan import ExistingComment, NewComment, PersonAnswer
-from .publish import (
-    CommitStatus,
-    Decisions,
-    ExistingSummary,
-    PullState,
-    publish,
-    relocate,
-    required_revision,
-    status_of,
-)
+from .publish import CommitStatus, ExistingSummary, PullState
 
 log = logging.getLogger(__name__)
 
@@ -55,24 +45,6 @@ _THREAD = (
 _TRUSTED = ("OWNER", "MEMBER", "COLLABORATOR")
 _MUTATION = "mutation($input: %sInput!) { %s(input: $input) { clientMutationId } }"
 _FORBIDDEN = ("FORBIDDEN", "INSUFFICIENT_SCOPES")
-
-
-def deliver_to_github(
-    entry: GithubEntry, payload: ReportPayload, *, token: str, decisions: Decisions | None = None
-) -> None:
-    """Write the run to its pull request, or to its commit if it reviews none. Raises DeliveryFailed."""
-    host = Repository(entry, HostApi(entry, token))
-    with checked_answers(entry.api_url):
-        if (pull := payload.pull_request) is None:
-            revision = required_revision(payload)
-            host.set_status(revision, status_of(payload.run, entry), payload.run)
-            if entry.sarif and entry.branch:
-                host.upload_sarif(payload.run, revision, ref=f"refs/heads/{entry.branch}")
-            return
-        host.number = pull.number
-        run, reviewed = publish(host, relocate(payload.run), entry, decisions)
-        if entry.sarif and reviewed is not None:
-            host.upload_sarif(run, reviewed, ref=f"refs/pull/{pull.number}/head")
 
 
 class Repository:
@@ -239,15 +211,19 @@ class Repository:
         if not any(data == {name: entry.get(name) for name in data} for entry in statuses):
             self._api.call("POST", f"{self._path}/statuses/{revision}", data)
 
-    def upload_sarif(self, run: ReviewRun, revision: str, *, ref: str) -> None:
-        """Upload the findings to code scanning."""
+    def upload_findings(self, run: ReviewRun, revision: str) -> None:
+        """Upload the findings to code scanning, if the entry says so: of a pull request, or of its branch."""
+        branch = self._entry.branch and f"heads/{self._entry.branch}"
+        ref = f"pull/{self.number}/head" if self.number else branch
+        if not (self._entry.sarif and ref):
+            return
         packed = gzip.compress(to_sarif(run).encode(), mtime=0)
         if len(packed) > _MAX_SARIF_BYTES:
             raise DeliveryFailed(
                 f"SARIF of {len(packed)} bytes is larger than GitHub takes ({_MAX_SARIF_BYTES})",
                 retryable=False,
             )
-        data = {"commit_sha": revision, "ref": ref, "sarif": b64encode(packed).decode()}
+        data = {"commit_sha": revision, "ref": f"refs/{ref}", "sarif": b64encode(packed).decode()}
         self._api.call("POST", f"{self._path}/code-scanning/sarifs", data)
 
     def _mutate(self, name: str, *, accept: Sequence[str] = (), **fields: object) -> bool:

@@ -1,7 +1,5 @@
 """Delivery to GitLab: the merge requests of one project, and commit statuses.
 
-GitLab takes reports of code quality from the artifacts of a pipeline only, so none is uploaded.
-
 Source: https://docs.gitlab.com/api/discussions, https://docs.gitlab.com/api/commits.
 """
 
@@ -17,40 +15,16 @@ from ....models.errors import DeliveryFailed
 from ...values.findings import Side
 from ...values.runs import ReviewRun
 from ..deliveries_file import GitlabEntry
-from ..payload import ReportPayload
-from .api import HostApi, checked_answers
+from .api import HostApi
 from .diff import Anchor, FileDiff
 from .markers import FindingMarker, SummaryMarker, find_marker, find_reply_marker
 from .plan import ExistingComment, NewComment, PersonAnswer
-from .publish import (
-    CommitStatus,
-    Decisions,
-    ExistingSummary,
-    PullState,
-    publish,
-    relocate,
-    required_revision,
-    status_of,
-)
+from .publish import CommitStatus, ExistingSummary, PullState
 
 log = logging.getLogger(__name__)
 
 #: Access level of members who may change a project.
 _DEVELOPER = 30
-
-
-def deliver_to_gitlab(
-    entry: GitlabEntry, payload: ReportPayload, *, token: str, decisions: Decisions | None = None
-) -> None:
-    """Write the run to its merge request, or the status of its commit if it reviews none. Raises DeliveryFailed."""
-    host = Project(entry, HostApi(entry, token))
-    with checked_answers(entry.api_url):
-        if (pull := payload.pull_request) is None:
-            revision = required_revision(payload)
-            host.set_status(revision, status_of(payload.run, entry), payload.run)
-            return
-        host.number = pull.number
-        publish(host, relocate(payload.run), entry, decisions)
 
 
 class Project:
@@ -224,6 +198,9 @@ class Project:
             for entry in statuses
         ):
             self._api.call("POST", f"{self._path}/statuses/{revision}", {"state": state, **text})
+
+    def upload_findings(self, run: ReviewRun, revision: str) -> None:
+        """Do nothing: GitLab takes findings from the artifacts of a pipeline only."""
 
 
 def _line_numbers(anchor: Anchor, number: int) -> dict[str, int]:

@@ -19,6 +19,7 @@ from ...values.findings import Finding
 from ...values.runs import ItemResult, ReviewRun, RunState, headline
 from ..deliveries_file import CodeHostEntry
 from ..payload import ReportPayload
+from .api import checked_answers
 from .comments import severity_of_body
 from .diff import Anchor, FileDiff
 from .learning import learn_decisions
@@ -80,7 +81,7 @@ class Decisions(Protocol):
 class PullRequest(Protocol):
     """A pull request of a code host, with its comments. All methods raise DeliveryFailed."""
 
-    #: Number of the pull request.
+    #: Number of the pull request; 0: none.
     number: int
 
     def read(self) -> PullState:
@@ -119,6 +120,29 @@ class CodeHost(PullRequest, Protocol):
 
     def set_status(self, revision: str, status: CommitStatus, run: ReviewRun) -> None:
         """Set the status of a commit; `run`: for hosts that show its findings beside the status."""
+
+    def upload_findings(self, run: ReviewRun, revision: str) -> None:
+        """Upload the findings of a commit, if the host has a page for them."""
+
+
+def deliver_to_host(
+    host: CodeHost, entry: CodeHostEntry, payload: ReportPayload, decisions: Decisions | None
+) -> None:
+    """Write a run to its pull request, or only its status to its commit if it reviews none. Raises DeliveryFailed."""
+    run = payload.run
+    with checked_answers(entry.api_url):
+        if payload.pull_request is not None:
+            host.number = payload.pull_request.number
+            run, revision = publish(host, relocate(run), entry, decisions)
+        elif revision := run.revision:
+            host.set_status(revision, status_of(run, entry), run)
+        else:
+            raise DeliveryFailed(
+                "the run reviews neither a pull request (--pull-request N) nor a git revision",
+                retryable=False,
+            )
+        if revision is not None:
+            host.upload_findings(run, revision)
 
 
 def relocate(run: ReviewRun) -> ReviewRun:
@@ -269,12 +293,3 @@ def status_of(run: ReviewRun, entry: CodeHostEntry, *, earlier: Sequence[Severit
         has_passed if run.state is RunState.COMPLETED else None,
         text[:_MAX_DESCRIPTION],
     )
-
-
-def required_revision(payload: ReportPayload) -> str:
-    """Return the commit of a run that reviews no pull request. Raises DeliveryFailed."""
-    if not payload.run.revision:
-        raise DeliveryFailed(
-            "the run reviews neither a pull request (--pull-request N) nor a git revision", retryable=False
-        )
-    return payload.run.revision

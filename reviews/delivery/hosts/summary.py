@@ -10,6 +10,7 @@ from ....models.severity import Severity
 from ....models.text.words import count_of
 from ...values.findings import Finding
 from ...values.runs import ItemState, ReviewRun, RunState, headline
+from ..payload import by_weight, fitting
 from .comments import plain_text
 from .diff import FileDiff
 from .markers import SummaryMarker
@@ -50,14 +51,10 @@ def summary_body(
         commented: Number of open findings with one.
         files: Diff of the pull request by path.
     """
-    room = MAX_SUMMARY
-    kept: list[str] = []
-    for line in _lines(run, elsewhere, commented, files or {}):
-        room -= len(line) + 1
-        if room < 0:
-            kept.append("\n…")
-            break
-        kept.append(line)
+    lines = list(_lines(run, elsewhere, commented, files or {}))
+    kept = list(fitting(lines, MAX_SUMMARY, lambda line: len(line) + 1))
+    if len(kept) < len(lines):
+        kept.append("\n…")
     return "\n".join([*kept, "", str(SummaryMarker.of(run))])
 
 
@@ -95,7 +92,8 @@ def _walkthrough(run: ReviewRun, files: Mapping[str, FileDiff]) -> Iterator[str]
     if not files:
         return
     counts = {path: file.changed for path, file in files.items()}
-    worst = _worst_by_path(run.open_findings)
+    # The last of a path counts: its most severe finding.
+    worst = {finding.path: finding.severity for finding in reversed(by_weight(run.open_findings))}
     yield from (f"**Risk: {_risk(run, counts)}**", "")
     first = sorted(counts, key=lambda path: _reading_order(path, counts[path], worst.get(path)))
     yield from ("Read first:", "")
@@ -107,14 +105,6 @@ def _walkthrough(run: ReviewRun, files: Mapping[str, FileDiff]) -> Iterator[str]
     if len(first) > MAX_LISTED_FILES:
         yield f"- and {len(first) - MAX_LISTED_FILES} more"
     yield from ("", "</details>", "")
-
-
-def _worst_by_path(findings: Sequence[Finding]) -> dict[str, Severity]:
-    worst: dict[str, Severity] = {}
-    for finding in findings:
-        if finding.path not in worst or finding.severity.at_least(worst[finding.path]):
-            worst[finding.path] = finding.severity
-    return worst
 
 
 def _risk(run: ReviewRun, counts: Mapping[str, tuple[int, int]]) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
 from symposia.cli.reviews.run_review import ReviewProgress
@@ -41,8 +44,9 @@ def printed(*, as_json: bool, every_s: float) -> str:
 def test_progress_lines_have_cost_and_estimate() -> None:
     lines = printed(as_json=False, every_s=0).splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith(
-        "Reviewed 2 of 4, 1 running, 600 tokens (about 600 more), $0.0200 (about $0.0200 more), about "
+    assert re.fullmatch(
+        r"Reviewed 2 of 4, about .+ left, 1 running, 600 tokens \(about 600 more\), \$0\.0200 \(about \$0\.0200 more\)\.",
+        lines[0],
     )
 
 
@@ -53,3 +57,15 @@ def test_progress_lines_are_json_events() -> None:
 
 def test_progress_lines_have_a_minimum_interval() -> None:
     assert printed(as_json=False, every_s=3_600) == ""
+
+
+@pytest.mark.parametrize(("width", "shown"), [(80, "123 of 1,000, about "), (40, "123 of 1,000")])
+def test_bar_is_one_line_with_the_number_of_items_first(width: int, shown: str) -> None:
+    terminal = Console(file=StringIO(), width=width, force_terminal=True, record=True)
+    view = replace(VIEW, total=1_000, done=120, waiting=800, running=80, failed=3)
+    with ReviewProgress(terminal, verbose=False) as progress:
+        progress.show_progress(view)
+    frames = re.split("[\u2800-\u28ff]", terminal.export_text())  # each begins with the sign of the spinner
+    bar = frames[-1].rstrip("\n")
+    assert shown in bar
+    assert len(bar) < width

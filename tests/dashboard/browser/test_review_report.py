@@ -54,7 +54,7 @@ def report(services, browser, tmp_path):
 
 
 def test_screenshot_of_a_report_is_taken(report: Page, pictures) -> None:
-    findings = report.locator(".list > .finding")
+    findings = report.locator(".list .finding")
     assert [it.locator("code").nth(1).inner_text() for it in findings.all()] == [
         "sql-injection",
         "off-by-one",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft4Validator
 
 from review_tools.runs import evil_runs
 from review_tools.values import a_finding, a_result, a_run
@@ -23,13 +24,13 @@ from symposia.agents.remote.webhook import refusal
 from symposia.models.errors import DeliveryFailed
 from symposia.models.severity import Severity
 from symposia.reviews.delivery import senders
+from symposia.reviews.delivery.chat import MAX_BLOCK_TEXT, chat_text, slack_message
 from symposia.reviews.delivery.deliveries_file import DeliveriesFile
 from symposia.reviews.delivery.destinations import Destinations
 from symposia.reviews.delivery.payload import ReportPayload, summary_json, summary_text
-from symposia.reviews.delivery.senders import chat_text
 from symposia.reviews.reports.formats import ReportFile
 from symposia.reviews.values.findings import FindingStatus
-from symposia.reviews.values.runs import headline
+from symposia.reviews.values.runs import PullRequest, headline
 
 PASSWORD = "hunter2-and-more"
 VARIABLES = {"BOARD_SECRET": SECRET, "SMTP_PASSWORD": PASSWORD}
@@ -170,37 +171,96 @@ def test_webhook_without_its_secret_sends_nothing(system):
 # -- a chat --------------------------------------------------------------------------------
 
 
-def send(url: str, **more: object) -> None:
+def send(url: str, report: ReportPayload | None = None, **more: object) -> None:
     entry = {"kind": "slack", "url_env": "CHAT_URL", "host": "127.0.0.1", "networks": ["127.0.0.0/8"]}
     file = DeliveriesFile.model_validate({"chat": {**entry, **more}})
-    report = ReportPayload(a_run(a_result(), findings=(a_finding(),)))
+    report = report or ReportPayload(a_run(a_result(), findings=(a_finding(),)))
     Destinations(file, getenv={"CHAT_URL": url}.get).deliver("chat", report)
 
 
 def test_chat_gets_the_summary_as_code(system):
-    send(system.url)
+    send(system.url, app="mattermost")
     (letter,) = system.letters
     assert letter == {
         "text": "```\nReview of shop by code: 1 medium\n\n- app.py:3: medium F401: 'os' imported but unused\n```"
     }
 
 
-@given(evil_runs())
-def test_text_in_a_chat_stays_text(run):
-    for app in ("slack", "mattermost"):
-        text = chat_text(ReportPayload(run), app=app)
-        assert re.fullmatch(r"```\n[^`]+\n```", text)
-        assert len(text) < 8_000
-    slack = chat_text(ReportPayload(run), app="slack")
-    assert "<" not in slack
-    assert not re.search("&(?!amp;|lt;|gt;)", slack)
+def test_slack_gets_blocks_with_links(system):
+    repository = {"repository_url": "https://github.com/a/b", "revision": "abc123"}
+    run = a_run(
+        a_result(), findings=(a_finding(status=FindingStatus.NEW),), summary="One file.", **repository
+    )
+    send(
+        system.url,
+        report=ReportPayload(run, pull_request=PullRequest(number=7)),
+        flower_url="https://flower.example/",
+    )
+    (letter,) = system.letters
+    assert letter["text"] == "Review of shop by code: 1 medium (1 new)"
+    header, counts, links, findings, note = letter["blocks"]
+    assert header["text"]["text"] == letter["text"]
+    assert [it["text"] for it in counts["fields"]] == ["medium: 1"]
+    page = f"https://flower.example/reviews/{run.id}"
+    pull = "<https://github.com/a/b/pull/7|Pull request 7>"
+    assert links["text"]["text"] == f"<{page}|Review in Flower> | <{page}/report|Report> | {pull}"
+    ((item,),) = [it["elements"] for it in findings["elements"]]
+    assert (
+        "".join(it["text"] for it in item["elements"]) == "medium app.py:3 F401: os imported but unused (new)"
+    )
+    assert item["elements"][2]["url"] == "https://github.com/a/b/blob/abc123/app.py#L3"
+    assert [it["text"] for it in item["elements"] if it.get("style") == {"code": True}] == ["F401", "os"]
+    assert note["elements"][0]["text"] == "One file."
+
+
+PLAIN_TEXT = {
+    "properties": {
+        "type": {"const": "plain_text"},
+        "text": {"type": "string", "minLength": 1, "maxLength": 3_000},
+        "emoji": {"const": False},
+    },
+    "required": ["type", "text"],
+    "additionalProperties": False,
+}
+#: Slack's limits, and texts of a run in plain or rich text only.
+BLOCKS = {
+    "maxItems": 50,
+    "items": {
+        "required": ["type"],
+        "properties": {
+            "fields": {"items": PLAIN_TEXT, "minItems": 1, "maxItems": 10},
+            "text": {
+                **PLAIN_TEXT,
+                "properties": {**PLAIN_TEXT["properties"], "text": {"minLength": 1, "maxLength": 150}},
+            },
+        },
+    },
+}
+
+
+@given(evil_runs(), st.integers(1, 40))
+def test_text_in_a_chat_stays_text(run, copies):
+    payload = ReportPayload(run.model_copy(update={"findings": run.findings * copies}))
+    assert re.fullmatch(r"```\n[^`]+\n```", chat_text(payload))
+    message = slack_message(payload)
+    Draft4Validator(BLOCKS).validate(message["blocks"])
+    assert not re.search("[<>]|&(?!amp;|lt;|gt;)", message["text"])
+    assert "mrkdwn" not in json.dumps(message)
+    for block in message["blocks"]:
+        if block["type"] == "rich_text":
+            items = block["elements"][0]["elements"]
+            parts = [part for item in items for part in item["elements"]]
+            assert sum(len(part["text"]) for part in parts) <= MAX_BLOCK_TEXT
+            assert all(part["type"] == "text" and part["text"] for part in parts)
 
 
 def test_long_summary_is_cut():
-    run = a_run(findings=tuple(a_finding(line=at, message="long " * 500) for at in range(1, 20)))
-    text = chat_text(ReportPayload(run), app="mattermost")
+    run = a_run(findings=tuple(a_finding(line=at, message="long " * 500) for at in range(1, 143)))
+    text = chat_text(ReportPayload(run))
     assert len(text) < 4_000
     assert text.endswith("\n…\n```")
+    *_, note = slack_message(ReportPayload(run))["blocks"]
+    assert re.fullmatch(r"And 13\d more findings\.", note["elements"][0]["text"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The HTML report in a browser: filters and groups without scripts, accessible in each colour scheme."""
+"""The HTML report in a browser: filters and groups without scripts, a search, accessible in each colour scheme."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
         assert tab.errors == []
 
 
+#: What is shown of the findings, from top to bottom: headings, and rules of findings.
+SHOWN = """() => [...document.querySelectorAll(".list h3, .list h4")]
+  .filter((it) => it.checkVisibility()).map((it) => [it.getBoundingClientRect().y, it])
+  .sort(([one], [other]) => one - other)
+  .map(([, it]) => it.tagName === "H4" ? it.querySelectorAll("code")[1].textContent : it.innerText)"""
+
+
 def shown(page: Page) -> list[str]:
-    """Visible headings and rules of findings, from top to bottom."""
-    found = page.locator(".list > :visible")
-    parts = [(it.bounding_box()["y"], it) for it in found.all()]
-    order = [it for _, it in sorted(parts, key=lambda pair: pair[0])]
-    return [
-        it.locator("code").nth(1).inner_text() if it.locator("h4").count() else it.inner_text()
-        for it in order
-    ]
+    return page.evaluate(SHOWN)
 
 
 @pytest.mark.parametrize(
@@ -70,19 +70,51 @@ def test_findings_are_filtered_and_grouped(page: Page, label: str, option: str, 
     assert shown(page) == everything
 
 
-def test_many_findings_are_one_line_each_until_opened(browser: Browser, tmp_path: Path) -> None:
-    findings = [
-        a_finding(line=number, rule=f"R{number}", message="Long words " * 40) for number in range(1, 143)
+def a_long_report(folder: Path) -> str:
+    """A report of 142 findings in 20 files, and its address."""
+    results = [
+        a_result(
+            *(a_finding(path=path, line=at, rule=f"R{at}", message="Long words " * 40) for at in lines),
+            path=path,
+        )
+        for path, lines in ((f"{number}.py", range(number + 1, 143, 20)) for number in range(20))
     ]
-    (tmp_path / "review.html").write_text(render(compare_run(a_run(a_result(*findings))), HTML))
+    (folder / "review.html").write_text(render(compare_run(a_run(*results)), HTML))
+    return (folder / "review.html").as_uri()
+
+
+def test_long_reports_are_closed_and_open_for_a_link(browser: Browser, tmp_path: Path) -> None:
     with own_tab(browser, f"file://{tmp_path}", java_script_enabled=False) as tab:
-        tab.page.goto((tmp_path / "review.html").as_uri())
-        height = tab.page.locator(".list").bounding_box()["height"]
-        assert height < 142 * 45
-        first = tab.page.locator(".finding").first
-        first.locator("summary").click()
-        link = first.get_by_role("link", name="link to this finding")
-        expect(link).to_have_attribute("href", f"#{first.get_attribute('id')}")
+        tab.page.goto(a_long_report(tmp_path))
+        height = "document.querySelector('.list').getBoundingClientRect().height"
+        assert tab.page.evaluate(height) < 20 * 45
+        expect(tab.page.get_by_label("Search")).to_be_hidden()
+        for group in tab.page.locator(".file").all():
+            group.locator("summary").first.click()
+        assert tab.page.evaluate(height) < 20 * 45 + 142 * 35
+        finding = tab.page.locator(".finding").nth(70)
+        finding.locator("summary").click()
+        link = finding.get_by_role("link", name="link to this finding").get_attribute("href")
+        tab.page.goto(f"about:blank{link}")
+        tab.page.goto(f"{(tmp_path / 'review.html').as_uri()}{link}")
+        expect(finding.get_by_text("What to do")).to_be_visible()
+
+
+def test_findings_are_searched_and_counted(browser: Browser, tmp_path: Path) -> None:
+    with own_tab(browser, f"file://{tmp_path}") as tab:
+        tab.page.goto(a_long_report(tmp_path))
+        count, findings = tab.page.locator("output"), tab.page.locator(".finding:visible")
+        expect(count).to_have_text("142 of 142 findings")
+        tab.page.get_by_label("Search").fill("3.PY r44 words")
+        expect(count).to_have_text("1 of 142 findings")
+        assert shown(tab.page) == ["3.py (7)", "R44"]
+        tab.page.get_by_label("Path").select_option("4.py")
+        expect(count).to_have_text("0 of 142 findings")
+        tab.page.get_by_role("button", name="Show all").click()
+        expect(count).to_have_text("142 of 142 findings")
+        tab.page.get_by_role("button", name="Open or close all files").click()
+        expect(findings).to_have_count(142)
+        assert tab.errors == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

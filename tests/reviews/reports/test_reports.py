@@ -20,8 +20,10 @@ from symposia.models.text.ids import new_id
 from symposia.reviews.comparing import compare_run
 from symposia.reviews.reports.formats import (
     ALIGNMENT,
+    HTML,
     JSONL,
     JUNIT,
+    MARKDOWN,
     RDJSON,
     SARIF,
     formats,
@@ -29,7 +31,7 @@ from symposia.reviews.reports.formats import (
     report_files,
 )
 from symposia.reviews.values.findings import Finding
-from symposia.reviews.values.runs import ReviewRun
+from symposia.reviews.values.runs import ReviewRun, SkippedItem
 
 VERDICT = "3 to fix: 1 high, 2 medium. Most severe: app.py:9: A key in the code. ruff found 3. model found 1."
 
@@ -69,10 +71,18 @@ def test_sarif_is_valid_and_names_place_rule_and_state() -> None:
 def test_sarif_rules_have_what_code_scanning_shows() -> None:
     (run,) = json.loads(render(a_reported_run(), SARIF))["runs"]
     rules = {it["id"]: it for it in run["tool"]["driver"]["rules"]}
-    key = rules["S105"]
-    assert key["fullDescription"]["text"] == "A key in the code Keys leak."
+    key, unused, remark = rules["S105"], rules["F401"], rules["remark"]
+    assert [it["name"] for it in (key, unused, remark)] == [
+        "Hardcoded password string",
+        "Unused import",
+        "Remark",
+    ]
+    full = "Hardcoded password string. Kind access: authentication, authorisation or secrecy is wrong; a secret is exposed. Rule S105. Reported by ruff."
+    assert (key["shortDescription"]["text"], key["fullDescription"]["text"]) == (key["name"], full)
+    assert unused["fullDescription"]["text"] == "Unused import. Rule F401. Reported by ruff."
+    assert key["defaultConfiguration"] == {"level": "error"}
     assert key["helpUri"] == "https://docs.astral.sh/ruff/rules/#S105"
-    assert key["help"]["text"].startswith("A key in the code\n\nKeys leak.\n\nMove\nit.")
+    assert key["help"]["text"].startswith(f"{full}\n\nCheck who may do this and refuse everyone else")
     assert key["help"]["markdown"].endswith(f"[Documentation of the rule]({key['helpUri']})")
     assert key["properties"] == {
         "precision": "very-high",
@@ -80,8 +90,9 @@ def test_sarif_rules_have_what_code_scanning_shows() -> None:
         "tags": ["review", "security"],
         "security-severity": "8.0",
     }
-    assert "security-severity" not in rules["F401"]["properties"]
-    assert "helpUri" not in rules["remark"]
+    assert "security-severity" not in unused["properties"]
+    assert "helpUri" not in remark
+    assert "A key" not in json.dumps(key)
 
 
 def test_sarif_fixes_replace_whole_lines() -> None:
@@ -115,8 +126,29 @@ def test_sarif_lists_unreviewed_items() -> None:
     (run,) = json.loads(render(a_reported_run(), SARIF))["runs"]
     (invocation,) = run["invocations"]
     assert not invocation["executionSuccessful"]
-    told = [it["message"]["text"] for it in invocation["toolExecutionNotifications"]]
-    assert told == ["failed: the agent failed", "skipped: binary"]
+    told = [(it["level"], it["message"]["text"]) for it in invocation["toolExecutionNotifications"]]
+    assert told == [
+        ("error", "not reviewed: failed: the agent failed (1): c.py"),
+        ("note", "not reviewed: cancelled (1): e.py"),
+        ("note", "not reviewed: binary (1): big.bin"),
+    ]
+
+
+def test_skipped_files_are_one_entry_for_each_reason() -> None:
+    files = [SkippedItem(path=f"{number}.png", reason="binary") for number in range(66)]
+    files += [SkippedItem(path="1,200 more files", reason="binary", count=1_200)]
+    run = a_run(skipped=(*files, SkippedItem(path="poetry.lock", reason="generated")))
+    (notes,) = [it["invocations"][0] for it in json.loads(render(run, SARIF))["runs"]]
+    binary, generated = notes["toolExecutionNotifications"]
+    assert binary["message"]["text"].startswith("not reviewed: binary (1,266): 0.png, 1.png, ")
+    assert binary["message"]["text"].endswith(", 19.png, and 1,246 more")
+    assert (len(binary["locations"]), len(generated["locations"])) == (20, 1)
+    assert faults(render(run, SARIF)) == []
+    assert [it.attrib["name"] for it in suites(run)] == ["skipped: binary", "skipped: generated"]
+    assert f"- binary (1,266): {', '.join(f'`{at}.png`' for at in range(20))}, and 1,246 more\n" in render(
+        run, MARKDOWN
+    )
+    assert "<summary>binary (1266)</summary>" in render(run, HTML)
 
 
 def test_no_two_results_of_a_log_have_one_fingerprint() -> None:
@@ -157,7 +189,7 @@ def test_junit_has_a_case_per_finding() -> None:
         "c.py": ["error"],
         "d.py": ["passed"],
         "e.py": ["skipped"],
-        "big.bin": ["skipped"],
+        "skipped: binary": ["skipped"],
     }
 
 

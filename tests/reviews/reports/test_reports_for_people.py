@@ -19,7 +19,7 @@ from symposia.reviews.reports.formats import HTML, MARKDOWN, render
 from symposia.reviews.reports.markdown import escape_text
 from symposia.reviews.reports.report_model import replacement_diff
 from symposia.reviews.values.findings import Excerpt
-from symposia.reviews.values.runs import ItemState, ReviewRun
+from symposia.reviews.values.runs import ItemState, ReviewRun, SkippedItem
 
 # -- Markdown ----------------------------------------------------------------------------------
 
@@ -43,13 +43,21 @@ def test_markdown_has_all_parts_in_order() -> None:
         *("| high | 1 | 0 | 0 | 0 |", "## Findings", "### `app.py`", "- **medium**, line 3, `F401`"),
         "- **high**, line 9, `S105`: A key in the code (ruff; new)",
         "  ```\n     8 | def load():\n  >  9 |     key = 'abc'\n    10 |     return key\n  ```",
-        *("  - Why: Keys leak.", "  ```\n  Move\n  it.\n  ```"),
+        *(
+            "  - Why: Keys leak.",
+            "  - What to do ([S105](<https://docs.astral.sh/ruff/rules/#S105>)):\n\n  ```\n  Move\n  it.\n  ```",
+        ),
         "  ```diff\n  -    key = 'abc'\n  +    key = read()\n  ```",
         "  - Confirmed by checker: It is a real key.",
         *("### `b c.py`", "(model, ruff; new)", "## Gone", "`app.py:77` `F841`", "## Suppressed"),
-        *("`app.py:30`", "## Not reviewed", "`c.py`: failed: the agent failed", "`e.py`: cancelled"),
         *(
-            "`big.bin`: binary",
+            "`app.py:30`",
+            "## Not reviewed",
+            "- failed: the agent failed (1): `c.py`",
+            "- cancelled (1): `e.py`",
+        ),
+        *(
+            "- binary (1): `big.bin`",
             "## Dropped findings",
             "- `d.py`: 2",
             "## Remarks",
@@ -108,6 +116,27 @@ def test_markdown_shows_text_unchanged(said: str) -> None:
     assert re.sub(r"[`\s]+", "", shown) == re.sub(r"[`\s\x00]+", "", said.replace("\x00", "\ufffd"))
 
 
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("`os` imported but `x | y` unused", ["os", "x | y"]),
+        ("``a ` b`` and `` `c` ``", ["a ` b", "`c`"]),
+        ("```\nfence", []),
+        ("`open and \\`escaped` too", []),
+        ("`- item\n| cell |`", ["- item | cell |"]),
+    ],
+)
+def test_code_in_texts_stays_code(text: str, codes: list[str]) -> None:
+    finding = a_finding(message=text, why=text, suggestion=text)
+    run = compare_run(a_run(a_result(finding), skipped=(SkippedItem(path="a`b.py", reason=text),)))
+    tokens = kinds(render(run, MARKDOWN))
+    shown = [it.content for it in tokens if it.type == "code_inline" and it.content in codes]
+    assert [code for code in codes if shown.count(code) < 3] == []
+    assert len([it for it in tokens if it.type == "fence"]) == ("\n" in text)
+    for code in codes:
+        assert f"<code>{html.escape(code)}</code>" in " ".join(render(run, HTML).split())
+
+
 # -- HTML --------------------------------------------------------------------------------------
 
 
@@ -129,7 +158,7 @@ class Page(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
         if dict(attrs).get("http-equiv") == "Content-Security-Policy":
             self.policy = dict(attrs)["content"] or ""
-        if tag != "meta":
+        if tag not in ("meta", "input"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -143,7 +172,7 @@ TAGS = {
     *("html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "dl", "dt", "dd", "ul", "li", "p"),
     *("table", "thead", "tbody", "tr", "th", "td", "details", "summary", "code", "pre", "small", "span"),
     *("blockquote", "div", "h4", "mark", "del", "ins", "a"),
-    *("form", "label", "select", "option", "button"),
+    *("form", "label", "select", "option", "button", "input", "output", "script", "b"),
 }
 
 
@@ -153,17 +182,19 @@ def test_html_report_renders_any_text_as_text(run: ReviewRun) -> None:
     assert page.tags <= TAGS
     assert page.attributes <= {
         *("lang", "charset", "http-equiv", "content", "name", "class", "scope"),
-        *("selected", "type", "aria-label", "id", "open", "href"),
+        *("selected", "type", "aria-label", "id", "open", "href", "hidden", "placeholder", "value"),
+        *("target", "rel"),
     }
     assert page.open == []
     assert run.root_name.strip() in "".join(page.words)
 
 
-def test_html_page_loads_and_runs_nothing() -> None:
+def test_html_page_loads_nothing_and_runs_only_its_search() -> None:
     report = render(a_reported_run(), HTML)
     page = Page(report)
-    assert page.policy.startswith("default-src 'none'; style-src 'sha256-")
-    assert not re.search(r"https?:|url\(|@import", report)
+    assert re.match(r"default-src 'none'; script-src 'sha256-[^' ]+'; style-src 'sha256-", page.policy)
+    assert report.count("<script") == 1
+    assert not re.search(r"(?<!href=\")https?:|src=|url\(|@import", report)
     assert "prefers-color-scheme: dark" in report
 
 
@@ -175,13 +206,14 @@ def test_page_has_all_parts() -> None:
             "2 reviewed, 1 failed",
             "Not bad.",
             "high app.py:9 S105 A key in the code Why: Keys leak. 8def load(): > 9 key = 'abc' 10 return key",
-            "Suggestion: Move it. - key = 'abc' + key = read() Confirmed by checker: It is a real key. ruff; new",
+            "What to do: Move it. Documentation of S105 - key = 'abc' + key = read() Confirmed by checker: It is a real key. ruff; new",
+            "remark os imported but unused",
         ),
         *(
             "Gone (1)",
             "app.py:77 F841",
             "Suppressed (1)",
-            "Not reviewed (3)",
+            "Not reviewed (3) failed: the agent failed (1)c.py",
             "Dropped findings (2)",
             "Remarks (1)",
         ),

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from symposia.reviews.values.rules import is_security_rule, rule_page
+from symposia.reviews.values.rules import is_security_rule, rule_page, rule_title
 
 RUFF = [sys.executable, "-m", "ruff", "rule", "--all", "--output-format", "json"]
 
@@ -37,9 +37,28 @@ def file_name(url: str) -> str:
 
 def test_each_rule_of_ruff_has_a_page() -> None:
     done = subprocess.run(RUFF, capture_output=True, text=True, check=True)
-    codes = [it["code"] for it in json.loads(done.stdout) if it.get("code")]
+    names = {it["code"]: it["name"] for it in json.loads(done.stdout) if it.get("code")}
+    codes = list(names)
     assert len(codes) > 500
+    usual = [it for it in codes if it.startswith(("B", "E7", "E9", "F4", "F8", "S1", "S3"))]
+    assert [it for it in usual if rule_title(it).lower() != names[it].replace("-", " ")] == []
     assert [it for it in codes if not rule_page(it).endswith(f"/ruff/rules/#{it}")] == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "title"),
+    [
+        ("F401", "Unused import"),
+        ("B105", "Hardcoded password string"),
+        ("B301", "Suspicious pickle usage"),
+        ("B006", "Mutable argument default"),
+        ("missing-timeout", "Missing timeout"),
+        ("SC2086", "Rule SC2086"),
+        ("eslint(no-eval)", "Rule eslint(no-eval)"),
+    ],
+)
+def test_title_says_what_a_rule_is_about(rule: str, title: str) -> None:
+    assert rule_title(rule) == title
 
 
 @pytest.mark.parametrize("rule", ["remark", "dead-link", "X1", "no-unused-vars", "S105 "])

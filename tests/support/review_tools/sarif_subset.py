@@ -41,7 +41,7 @@ _PLACE = _object(
     artifactLocation=_ARTIFACT,
     region=_REGION,
 )
-_LOCATIONS = _many(_object("physicalLocation", physicalLocation=_PLACE), minItems=1, maxItems=1)
+_LOCATIONS = _many(_object("physicalLocation", physicalLocation=_PLACE), minItems=1, maxItems=20)
 _RESULT_PLACE = _object("artifactLocation region", artifactLocation=_ARTIFACT, region=_REGION)
 _FIX = _object(
     "description artifactChanges",
