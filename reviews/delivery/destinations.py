@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ...models.errors import DeliveryFailed, InvalidInput, first_problem, invalid_input
 from ...models.text.nearest import nearest_names
 from ...models.text.paths import TomlFileError, read_toml
+from ..values.changes import LinkedIssue
 from . import senders
 from .deliveries_file import (
     DeliveriesFile,
@@ -25,6 +26,7 @@ from .deliveries_file import (
 from .hosts.api import HostApi, checked_answers
 from .hosts.github import Repository, deliver_to_github
 from .hosts.gitlab import Project, deliver_to_gitlab
+from .hosts.open_pulls import OpenPull, open_pulls_of
 from .hosts.publish import Decisions
 from .hosts.replies import CommentEvent, ReplyResult, reply_to_comment
 from .payload import ReportPayload
@@ -121,22 +123,46 @@ class Destinations:
             InvalidInput: The name is not that of a delivery to a code host.
             DeliveryFailed: The host refuses, or does not answer.
         """
+        entry, api = self.code_host(name)
         host: Repository | Project
-        match self.entry(name):
-            case GithubEntry() as entry:
-                host, repository = Repository(entry, self._api(entry)), entry.repository
-            case GitlabEntry() as entry:
-                host, repository = Project(entry, self._api(entry)), entry.project
-            case _:
-                raise InvalidInput("deliver", name, "must be a delivery of the kind github or gitlab")
+        if isinstance(entry, GithubEntry):
+            host, repository = Repository(entry, api), entry.repository
+        else:
+            host, repository = Project(entry, api), entry.project
         is_same = event.repository.casefold().endswith(f"/{repository.casefold()}")
         if not (is_same or repository.isdecimal()):
             raise InvalidInput("event", event.repository, f"must be of the repository of the delivery {name}")
         with checked_answers(entry.api_url):
             return reply_to_comment(host, event, decisions, ask)
 
-    def _api(self, entry: GithubEntry | GitlabEntry) -> HostApi:
-        return HostApi(entry, self._secret(entry.token_env).strip())
+    def list_open_pulls(self, name: str) -> Sequence[OpenPull]:
+        """Return the open pull requests of a code host that are no drafts, the oldest update first.
+
+        Raises:
+            InvalidInput: The name is not that of a delivery to a code host.
+            DeliveryFailed: The host refuses, or does not answer.
+        """
+        entry, api = self.code_host(name)
+        with checked_answers(entry.api_url):
+            return open_pulls_of(entry, api).list_open()
+
+    def linked_issues(self, name: str, number: int) -> Sequence[LinkedIssue]:
+        """Return the issues that a pull request closes. Raises as `list_open_pulls` does."""
+        entry, api = self.code_host(name)
+        with checked_answers(entry.api_url):
+            return open_pulls_of(entry, api).linked_issues(number)
+
+    def code_host(self, name: str) -> tuple[GithubEntry | GitlabEntry, HostApi]:
+        """Return the entry of a delivery to a code host, and its API.
+
+        Raises:
+            InvalidInput: The name is not that of such a delivery.
+            DeliveryFailed: There is no token.
+        """
+        entry = self.entry(name)
+        if not isinstance(entry, GithubEntry | GitlabEntry):
+            raise InvalidInput("deliver", name, "must be a delivery of the kind github or gitlab")
+        return entry, HostApi(entry, self._secret(entry.token_env).strip())
 
     def problems(self) -> Iterator[str]:
         """Yield the problems that would make deliveries fail on this machine, one line each.

@@ -205,6 +205,11 @@ def review_key(batch_id: str, part: str) -> str:
     return f"{PREFIX}:{{review:{batch_id}}}:{part}"
 
 
+def reviewed_pulls_key(schedule: str) -> str:
+    """Return the key of the pull requests that a schedule has reviewed."""
+    return f"{PREFIX}:reviews:pulls:{schedule}"
+
+
 def notifications_key(agent: str) -> str:
     """Return the key of an agent's notifications."""
     return f"{PREFIX}:notices:{agent}"
