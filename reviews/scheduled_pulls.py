@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from ..models.errors import SymposiaError
 from ..models.text.ids import derived_id
 from ..models.text.redact import one_line
-from ..models.text.words import count_of
 from ..models.turns.turn import Usage
 from ..schedules.schedule import ReviewAction, RunOutcome, Schedule, ScheduleRun, ScheduleRunProgress
 from .batches.context import ReviewContext
@@ -147,7 +146,7 @@ class ScheduledPulls:
         return ScheduleRunProgress(
             _outcome([end.outcome for end in ends.values()]),
             sum((end.usage for end in ends.values()), start=Usage()),
-            _detail(run, ends.items()),
+            _detail(run, ends),
             max((end.ended_ms for end in ends.values()), default=0),
         )
 
@@ -194,10 +193,12 @@ def _outcome(outcomes: Iterable[RunOutcome | None]) -> RunOutcome:
     return RunOutcome.FINDINGS if RunOutcome.FINDINGS in given else RunOutcome.COMPLETED
 
 
-def _detail(run: PullsRun, ends: Iterable[tuple[PullReview, ScheduleRunProgress]]) -> str:
+def _detail(run: PullsRun, ends: Mapping[PullReview, ScheduleRunProgress]) -> str:
     """Return one line: the number of pull requests by outcome, and why some were not reviewed."""
-    counts = Counter(str(end.outcome) for _, end in ends)
-    parts = [f"{number} {outcome}" for outcome, number in counts.items()]
+    counts = Counter(end.outcome for end in ends.values())
+    parts = [f"{counts[outcome]} {outcome}" for outcome in RunOutcome if counts[outcome]]
     parts += [f"{run.left} left for the next run"] if run.left else []
-    failures = [f"{review.number}: {end.detail}" for review, end in ends if end.outcome not in _REVIEWED]
-    return "; ".join([f"{count_of(len(run.reviews), 'pull request')} {', '.join(parts)}".strip(), *failures])
+    failures = [
+        f"{review.number}: {end.detail}" for review, end in ends.items() if end.outcome not in _REVIEWED
+    ]
+    return f"pull requests: {'; '.join([', '.join(parts) or 'none is new', *failures])}"
