@@ -24,8 +24,8 @@ from ...models.text.numbered_lines import (
 from ..reviewers.code import fence_text, fenced_blocks
 from ..values.changes import (
     MAX_DESCRIPTION,
-    MAX_ISSUES,
     MAX_ISSUE_BYTES,
+    MAX_ISSUES,
     MAX_TITLE,
     ChangeDescription,
     LinkedIssue,

@@ -131,7 +131,9 @@ def test_each_commit_of_a_pull_request_is_reviewed_once(installation, host):
     third = run(installation)
     assert (third.outcome, third.detail) == (RunOutcome.COMPLETED, "pull requests: 2 completed")
     await_summaries(n6="change6.txt")
-    until(lambda: len(statuses) == 5, timeout_s=DEADLINE_S, what="two statuses; the same failure has no second")
+    until(
+        lambda: len(statuses) == 5, timeout_s=DEADLINE_S, what="two statuses; the same failure has no second"
+    )
     assert run(installation).detail == "pull requests: none is new"
 
 
@@ -149,9 +151,7 @@ def test_options_of_one_revision_are_refused(installation):
 def test_doctor_names_a_schedule_without_token(installation, host, monkeypatch):
     review = {"panel": "at_once", "root": "shop", "open_pull_requests": "pulls"}
     installation.client.schedules.add("pulls", every=900, review=review)
-    settings = load_settings(
-        **installation.settings, deliveries_file=installation.folder / "deliveries.toml"
-    )
+    settings = load_settings(**installation.settings, deliveries_file=installation.folder / "deliveries.toml")
 
     def problems() -> list[str]:
         checks = _deliveries(connect(installation.redis_url), settings)

@@ -28,6 +28,8 @@ _PER_PAGE, _MAX_PAGES = 100, 100
 _UNNAMED_LIMIT_S = 60.0
 _LIMITED = (403, 429)
 _USER_AGENT = "symposia"
+#: Errors of the GraphQL API about what the token may not do.
+FORBIDDEN = ("FORBIDDEN", "INSUFFICIENT_SCOPES")
 
 
 @dataclass(frozen=True, slots=True)

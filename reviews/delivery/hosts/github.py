@@ -21,7 +21,7 @@ from ...reports.sarif import to_sarif
 from ...values.runs import ReviewRun
 from ..deliveries_file import GithubEntry
 from ..payload import ReportPayload
-from .api import HostApi, checked_answers
+from .api import FORBIDDEN, HostApi, checked_answers
 from .check_run import write_check_run
 from .diff import Anchor, FileDiff
 from .markers import FindingMarker, SummaryMarker, find_marker, find_reply_marker
@@ -54,7 +54,6 @@ _THREAD = (
 #: Relations to the repository of people whose answers count.
 _TRUSTED = ("OWNER", "MEMBER", "COLLABORATOR")
 _MUTATION = "mutation($input: %sInput!) { %s(input: $input) { clientMutationId } }"
-_FORBIDDEN = ("FORBIDDEN", "INSUFFICIENT_SCOPES")
 
 
 def deliver_to_github(
@@ -207,7 +206,7 @@ class Repository:
     def set_resolved(self, comment: ExistingComment, *, is_resolved: bool) -> None:
         """Resolve or reopen the thread of a comment, if the token may."""
         verb = "resolveReviewThread" if is_resolved else "unresolveReviewThread"
-        if not self._mutate(verb, accept=_FORBIDDEN, threadId=comment.thread_id):
+        if not self._mutate(verb, accept=FORBIDDEN, threadId=comment.thread_id):
             log.debug("the token may not resolve threads; only the comment says that its finding is gone")
 
     def is_trusted(self, author: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from ...values.changes import MAX_ISSUES, LinkedIssue
 from ..deliveries_file import GithubEntry, GitlabEntry
-from .api import HostApi
+from .api import FORBIDDEN, HostApi
 
 #: Maximum open pull requests that are listed, the oldest update first.
 MAX_OPEN = 1_000
@@ -63,9 +63,12 @@ class GithubPulls:
         ]
 
     def linked_issues(self, number: int) -> Sequence[LinkedIssue]:
-        """Return issues that a pull request closes: of its repository, or of a public one."""
+        """Return issues that a pull request closes: of its repository, or of a public one; none if the token may not."""
         variables = {"owner": self._owner, "name": self._name, "number": number}
-        repository = self._api.graphql(_ISSUES, variables)["repository"]
+        data = self._api.graphql(_ISSUES, variables, accept=FORBIDDEN)
+        if not data:  # the token may not read issues
+            return ()
+        repository = data["repository"]
         own = repository["nameWithOwner"]
         nodes = [
             node
@@ -107,15 +110,14 @@ class GitlabPulls:
     def linked_issues(self, number: int) -> Sequence[LinkedIssue]:
         """Return issues that a merge request closes: those of its project that are not confidential."""
         project = self._api.call("GET", f"{self._path}/{number}").data["project_id"]
+        answer = self._api.call("GET", f"{self._path}/{number}/closes_issues", accept=(403,))
         issues = [
             issue
-            for issue in self._api.call("GET", f"{self._path}/{number}/closes_issues").data
+            for issue in (answer.data if answer.status == 200 else ())
             if issue.get("project_id") == project and not issue.get("confidential", True)
         ]
         return [
-            LinkedIssue(
-                name=f"#{issue['iid']}", title=issue["title"], description=issue["description"] or ""
-            )
+            LinkedIssue(name=f"#{issue['iid']}", title=issue["title"], description=issue["description"] or "")
             for issue in issues[:MAX_ISSUES]
         ]
 

@@ -87,6 +87,13 @@ def test_issues_that_others_may_not_read_are_left_out(host: GitHub | GitLab) -> 
     assert list(issues) == [LinkedIssue(name="#4", title="Slow"), *other]
 
 
+@pytest.mark.parametrize("host", ["github"], indirect=True)
+def test_token_that_may_not_read_issues_gets_none(host: GitHub) -> None:
+    errors = [{"type": "FORBIDDEN", "message": "Resource not accessible by integration"}]
+    host.in_front["POST"] = [(200, {}, {"data": None, "errors": errors})]
+    assert list(hosts(host).linked_issues("host", 7)) == []
+
+
 @pytest.mark.parametrize(
     ("name", "token", "error", "line"),
     [
