@@ -25,13 +25,15 @@ from .scheduled_reviews import (
     request_for_folder,
 )
 from .sources.fetching import check_out_pull
-from .state.reviewed_pulls import PullReview, PullsRun
+from .state.reviewed_pulls import MAX_ERROR, PullReview, PullsRun
 from .values.changes import ChangeDescription
 
 log = logging.getLogger(__name__)
 
 #: Maximum pull requests that one run reviews; the next run takes the others.
 MAX_PULLS = 20
+#: Maximum batches of one commit that fail; each may cost as much as a review.
+MAX_FAILURES = 3
 _REVIEWED = (RunOutcome.COMPLETED, RunOutcome.FINDINGS, RunOutcome.PARTIAL)
 
 
@@ -69,9 +71,15 @@ class ScheduledPulls:
             record_failure(context, review, schedule_run.id, str(error), then=then)
             return
         last = context.pulls.last(series)
-        due = [pull for pull in listed if not _is_reviewed(pull, last.get(pull.number))]
+        earlier = {
+            pull.number: before
+            for pull in listed
+            if (before := last.get(pull.number)) is not None and before.head == pull.head
+        }
+        due = [pull for pull in listed if not _is_reviewed(earlier.get(pull.number))]
+        due.sort(key=lambda pull: pull.number in earlier)  # those that failed come last
         reviews = [
-            self._start_batch(schedule, schedule_run, pull, root, last.get(pull.number))
+            self._start_batch(schedule, schedule_run, pull, root, earlier.get(pull.number))
             for pull in due[:MAX_PULLS]
         ]
         context.pulls.save_run(
@@ -87,18 +95,16 @@ class ScheduledPulls:
         schedule_run: ScheduleRun,
         pull: OpenPull,
         root: Path,
-        last: PullReview | None,
+        earlier: PullReview | None,
     ) -> PullReview:
-        """Start the batch of a pull request. The same failure as in the last run is not delivered again."""
-        context, branch = self._context(), pull.ref
-        changes = {
-            "pull_request": pull.number,
-            "branch": branch,
-            "against": _action(schedule).against or branch,
-        }
-        review = _action(schedule).model_copy(update=changes)
+        """Start the batch of a pull request. A failure that an `earlier` start of the commit had is not delivered again."""
+        context, action = self._context(), _action(schedule)
+        changes = {"pull_request": pull.number, "branch": pull.ref, "against": action.against or pull.ref}
+        review = action.model_copy(update=changes)
         then = delivery_options(review, schedule.name)
         batch_id = derived_id(f"{schedule_run.id}|{pull.number}|{pull.head}")
+        failures = 0 if earlier is None else earlier.failures
+        started = PullReview(number=pull.number, head=pull.head, batch_id=batch_id, failures=failures)
         try:
             with check_out_pull(
                 root, ref=pull.ref, head=pull.head, base=pull.base, token=self._reviews.git_token()
@@ -107,18 +113,18 @@ class ScheduledPulls:
                 order = request_for_folder(context, of_change, tree.folder)
                 change = self._describe(review, pull, order.change or ChangeDescription())
                 start_batch(context, replace(order, change=change, batch_id=batch_id, then=then))
-            return PullReview(number=pull.number, head=pull.head, batch_id=batch_id)
+            return started
         except UNSTARTED_ERRORS:
             raise
         except SymposiaError as error:
-            reason = one_line(str(error))
+            reason = one_line(str(error))[:MAX_ERROR]
         except Exception as error:  # a defect must not stop the reviews of the others
             log.exception("schedule %s: starting the review of %s failed", schedule.name, pull.ref)
             reason = f"a defect: {type(error).__name__}"
-        if last is not None and (last.head, last.error) == (pull.head, reason):
-            return last.model_copy(update={"batch_id": None})
+        if earlier is not None and earlier.error == reason:
+            return earlier.model_copy(update={"batch_id": None})
         record_failure(context, review, batch_id, reason, then=then)
-        return PullReview(number=pull.number, head=pull.head, batch_id=batch_id, error=reason)
+        return started.model_copy(update={"error": reason})
 
     def _describe(self, review: ReviewAction, pull: OpenPull, change: ChangeDescription) -> ChangeDescription:
         """Add what the host says of a pull request; without its issues, it is reviewed without them."""
@@ -141,8 +147,8 @@ class ScheduledPulls:
             ends[review] = self._progress_of(schedule, schedule_run, review)
             if ends[review].outcome is None:
                 return ScheduleRunProgress()
-        reviewed = [review for review, end in ends.items() if end.outcome in _REVIEWED]
-        context.pulls.remember(_series(schedule), reviewed, closed=())
+        ended = [_remembered(review, end) for review, end in ends.items()]
+        context.pulls.remember(_series(schedule), list(filter(None, ended)), closed=())
         return ScheduleRunProgress(
             _outcome([end.outcome for end in ends.values()]),
             sum((end.usage for end in ends.values()), start=Usage()),
@@ -179,8 +185,19 @@ def _series(schedule: Schedule) -> str:
     return derived_id("|".join(str(name) for name in names))
 
 
-def _is_reviewed(pull: OpenPull, last: PullReview | None) -> bool:
-    return last is not None and last.head == pull.head and not last.error
+def _is_reviewed(earlier: PullReview | None) -> bool:
+    """Return whether the commit of a pull request needs no review; `earlier`: its last one."""
+    return earlier is not None and (not earlier.error or earlier.failures >= MAX_FAILURES)
+
+
+def _remembered(review: PullReview, end: ScheduleRunProgress) -> PullReview | None:
+    """Return what is remembered of an ended review; None: the next run repeats it."""
+    if end.outcome in _REVIEWED or review.error:
+        return review
+    if end.outcome is RunOutcome.CANCELLED:
+        return None
+    failure = {"error": one_line(end.detail)[:MAX_ERROR] or "failed", "failures": review.failures + 1}
+    return review.model_copy(update=failure)
 
 
 def _outcome(outcomes: Iterable[RunOutcome | None]) -> RunOutcome:

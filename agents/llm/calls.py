@@ -28,7 +28,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.output import OutputContext
+from pydantic_ai.output import OutputContext, OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 
 from ...models.errors import AgentFailed
@@ -42,6 +42,7 @@ from .errors import is_provider_error, retry_pause_s
 from .observing import clean_response, describe_prompt
 from .parsing import AnswerReader
 from .request_cost import affordable_answer
+from .review_form import refuses_form, with_form
 from .settings import DecisionForm, PricedModel, usage_of
 from .tool_calls import ToolCalls
 from .tools import ToolContext
@@ -79,6 +80,8 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     cache_life: CacheLife | None = None
     #: Whether a request that was too long for the model has been made shorter.
     is_shortened: bool = False
+    #: Form of the answers, until a provider refuses it; None: text.
+    form: OutputObjectDefinition | None = None
     #: Reader of the answers; None: they are taken as they are.
     reader: AnswerReader | None = None
     _model_index: int = 0
@@ -99,6 +102,9 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         """Return the answer from the journal; if there is none, send the request and store its answer."""
         if self._initial_messages is None:
             self._initial_messages = len(request_context.messages)
+        if self.form is not None:
+            wanted = with_form(request_context.model_request_parameters, self.form)
+            request_context.model_request_parameters = wanted
         name = REQUESTS + fingerprint(
             self.request_key, _comparable_parts(request_context.messages[self._initial_messages :])
         )
@@ -170,6 +176,12 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         """Retry after a pause, then use the next model; raise `error` if there is none."""
         if isinstance(error, ModelContextWindowExceededError) and not self.is_shortened:
             raise error  # before a fallback model is asked, the same one is asked with a shorter dialog
+        if self.form is not None and refuses_form(error):
+            log.warning(
+                "a model refused a JSON schema, asking without one (review_schema): %s", type(error).__name__
+            )
+            self.form = None
+            raise RetryModelRequest
         left_s = self.deadline - time.monotonic()
         pause = retry_pause_s(error, tries=self._tries, most_tries=self.max_tries, left_s=left_s)
         if pause is not None:

@@ -15,9 +15,8 @@ from ..common.screen import console, printable
 def find_linked_issues(deliver: Sequence[str], pull_request: int) -> Sequence[LinkedIssue]:
     """Return the issues; empty: no code host gets the comments, or it refuses. Raises InvalidInput: a name is unknown."""
     settings = load_settings()
-    if (
-        not deliver or settings.deliveries_file is None
-    ):  # one in the working folder may be part of what is reviewed
+    # A deliveries file in the working folder may be part of what is reviewed.
+    if not deliver or settings.deliveries_file is None:
         return ()
     destinations = load_deliveries(settings)
     hosts = [name for name in deliver if isinstance(destinations.entry(name), CodeHostEntry)]

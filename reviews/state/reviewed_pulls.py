@@ -19,6 +19,8 @@ from ...state.redis.keys import review_key, reviewed_pulls_key
 REVIEWED_TTL_S = 90 * 86_400
 #: The same for the batches of a run.
 _RUN_TTL_S = 7 * 86_400
+#: Maximum characters of an error.
+MAX_ERROR = 500
 
 
 class PullReview(Frozen):
@@ -28,8 +30,10 @@ class PullReview(Frozen):
     head: str
     #: Its batch; None: it could not start, as in the run before.
     batch_id: Id | None = None
-    #: Why it could not start; empty: it has started.
-    error: Annotated[str, Field(max_length=500)] = ""
+    #: Why it could not start, or has failed.
+    error: Annotated[str, Field(max_length=MAX_ERROR)] = ""
+    #: Number of batches of this commit that have started and failed.
+    failures: int = 0
 
 
 class PullsRun(Frozen):
