@@ -102,16 +102,13 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         """Return the answer from the journal; if there is none, send the request and store its answer."""
         if self._initial_messages is None:
             self._initial_messages = len(request_context.messages)
-        if self.form is not None:
-            wanted = with_form(request_context.model_request_parameters, self.form)
-            request_context.model_request_parameters = wanted
         name = REQUESTS + fingerprint(
             self.request_key, _comparable_parts(request_context.messages[self._initial_messages :])
         )
         if self.services.listener is not None:
             self.services.listener.restart_output()
         if self.services.observer is not None:
-            prompt = describe_prompt(request_context, since=self._observed_messages)
+            prompt = describe_prompt(self._with_form(request_context), since=self._observed_messages)
             self._observed_messages = len(request_context.messages)
             self.services.observer.observe_request(name, prompt)
         text = self.services.journal.get_answer(name)
@@ -139,6 +136,19 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         )
         return self._read_answer(response, request_context)
 
+    async def prepare_model_request(
+        self, ctx: RunContext[ToolContext], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Ask for the form of the answer, in each attempt before a provider refuses it."""
+        return self._with_form(request_context)
+
+    def _with_form(self, request: ModelRequestContext) -> ModelRequestContext:
+        if self.form is None:
+            return request
+        return replace(
+            request, model_request_parameters=with_form(request.model_request_parameters, self.form)
+        )
+
     def _limit_answer(self, request: ModelRequestContext) -> None:
         """Limit the answer of a request to what the reservation of the turn pays for. Raises AgentFailed."""
         source = self.chain[self._model_index]
@@ -146,7 +156,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         if self.max_cost_micros is None or price is None:
             return
         affordable = affordable_answer(
-            request,
+            self._with_form(request),
             price,
             left_micros=self.max_cost_micros - self.spent.cost_micros,
             is_first=not self.spent.requests,

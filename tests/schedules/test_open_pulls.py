@@ -16,7 +16,9 @@ from servers.code_hosts.json_server import TOKEN
 from symposia.cli.doctor.checks import _deliveries
 from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput
-from symposia.schedules.schedule import RunOutcome, ScheduleRunRecord
+from symposia.reviews.scheduled_pulls import MAX_FAILURES, _is_reviewed, _remembered
+from symposia.reviews.state.reviewed_pulls import PullReview
+from symposia.schedules.schedule import RunOutcome, ScheduleRunProgress, ScheduleRunRecord
 from symposia.state.redis.connect import connect
 
 DEADLINE_S = 60
@@ -135,6 +137,14 @@ def test_each_commit_of_a_pull_request_is_reviewed_once(installation, host):
         lambda: len(statuses) == 5, timeout_s=DEADLINE_S, what="two statuses; the same failure has no second"
     )
     assert run(installation).detail == "pull requests: none is new"
+
+
+def test_failing_review_of_a_commit_is_repeated_twice():
+    failed = ScheduleRunProgress(RunOutcome.FAILED, detail="no answer")
+    review, tries = PullReview(number=5, head="a"), 0
+    while tries == 0 or not _is_reviewed(review):
+        review, tries = _remembered(review.model_copy(update={"error": ""}), failed), tries + 1
+    assert (tries, review.error) == (MAX_FAILURES, "no answer")
 
 
 def test_options_of_one_revision_are_refused(installation):

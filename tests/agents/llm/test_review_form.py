@@ -73,7 +73,7 @@ def test_answer_is_requested_in_a_schema_and_stays_text(speak: Speak, model: Stu
     assert (form["name"], form["strict"], asked.body["temperature"]) == ("findings", True, 0)
     limits = (asked.body.get("max_tokens"), asked.body.get("max_completion_tokens"))
     assert 8_000 in limits
-    (finding,) = [part for part in form["schema"]["$defs"].values() if "quote" in part["properties"]]
+    (finding,) = [part for part in form["schema"]["$defs"].values() if "quote" in part.get("properties", ())]
     assert sorted(finding["required"]) == sorted(FINDING)
 
 
