@@ -179,6 +179,8 @@ class ModelEntry(EntryBase):
     review_tokens: Tokens | None = None
     #: Whether decisions and reviews are requested as structured output.
     structured: bool = True
+    #: Whether the answers of reviewers in batch reviews are requested with a JSON schema that the provider enforces.
+    review_schema: bool = Field(default=False, exclude_if=lambda value: not value)
     #: Whether the prompt is short and without answer forms, for a model too small to follow them.
     plain: bool = False
     #: Maximum seconds of one request, within the turn's deadline; None: until that deadline.

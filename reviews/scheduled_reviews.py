@@ -47,6 +47,10 @@ _OUTCOMES = {
 }
 
 
+#: Errors after which the same run is started again.
+UNSTARTED_ERRORS = (ArchiveUnavailable, *TRANSIENT_ERRORS)
+
+
 class ScheduledReview:
     """Scheduled reviews: one batch per run, with the run's id.
 
@@ -65,7 +69,8 @@ class ScheduledReview:
     ) -> None:
         self._context = context
         self._roots = roots
-        self._git_token = git_token
+        #: As in the arguments.
+        self.git_token = git_token
 
     def start(self, schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """Start the batch, unless it was started. A review that cannot start is a failed batch, which is delivered.
@@ -75,19 +80,15 @@ class ScheduledReview:
         """
         review, context = schedule.review, self._context()
         assert review is not None  # noqa: S101 - a schedule without one names a job
-        then = _delivery_options(review, schedule.name)
+        then = delivery_options(review, schedule.name)
         starter = context.store.claim_start(schedule_run.id)
         try:
             order = _of_sessions(context, review) if review.root is None else self._of_root(context, review)
             start_batch(context, replace(order, batch_id=schedule_run.id, then=then), starter=starter)
-        except (ArchiveUnavailable, *TRANSIENT_ERRORS):
+        except UNSTARTED_ERRORS:
             raise
         except SymposiaError as error:
-            name, panel = review.root_name or review.root or SESSIONS_NAME, _panel_of(review)
-            head = BatchHead(
-                batch_id=schedule_run.id, root_name=name, panel=panel, panel_sha=panel.sha(), then=then
-            )
-            record_failed_batch(context, head, starter, str(error))
+            record_failure(context, review, schedule_run.id, str(error), starter=starter, then=then)
 
     def progress(self, schedule: Schedule, schedule_run: ScheduleRun) -> ScheduleRunProgress | None:
         """Return the progress of the batch. Raises ArchiveUnavailable."""
@@ -120,38 +121,73 @@ class ScheduledReview:
             return
 
     def _of_root(self, context: ReviewContext, review: ReviewAction) -> ReviewRequest:
-        name = review.root or ""
-        root = self._roots.get(name)
+        root = self.root_of(review)
+        if review.update:
+            update_branch(root, token=self.git_token())
+        return request_for_folder(context, review, root)
+
+    def root_of(self, review: ReviewAction) -> Path:
+        """Return the folder of the root. Raises InvalidInput: the settings do not name it."""
+        root = self._roots.get(review.root or "")
         if root is None:
             names = ", ".join(sorted(self._roots)) or "there is none"
-            raise InvalidInput("root", name, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {names}")
-        if review.update:
-            update_branch(root, token=self._git_token())
-        repository = Repository.find(root)
-        chosen = FileSelection(
-            paths=review.paths,
-            include=review.include,
-            exclude=review.exclude,
-            since=LAST if review.since_last else review.since,
-            base=review.base,
-        )
-        config = None if not (review.config or review.no_config) else _files_below(root, review.config)
-        order = request_for_root(
-            root,
-            find_panel(review.panel).with_model(review.model),
-            chosen,
-            name=review.root_name or name,
-            branch=checked_branch(review.branch, repository),
-            archive=context.archive,
-            config=config,
-        )
-        return replace(
-            order,
-            panel=_limited(order.panel, review),
-            everything=review.everything,
-            against=review.against or "",
-            **origin_of(repository, review.repository_url),
-        )
+            raise InvalidInput("root", review.root, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {names}")
+        return root
+
+
+def request_for_folder(context: ReviewContext, review: ReviewAction, folder: Path) -> ReviewRequest:
+    """Return the request to review a root in a folder.
+
+    Raises:
+        InvalidInput: A name or path of the review does not exist.
+        ArchiveUnavailable: The archive is needed, and does not answer.
+    """
+    repository = Repository.find(folder)
+    chosen = FileSelection(
+        paths=review.paths,
+        include=review.include,
+        exclude=review.exclude,
+        since=LAST if review.since_last else review.since,
+        base=review.base,
+    )
+    config = None if not (review.config or review.no_config) else _files_below(folder, review.config)
+    order = request_for_root(
+        folder,
+        find_panel(review.panel).with_model(review.model),
+        chosen,
+        name=review.root_name or review.root or "",
+        branch=checked_branch(review.branch, repository),
+        archive=context.archive,
+        config=config,
+    )
+    return replace(
+        order,
+        panel=_limited(order.panel, review),
+        everything=review.everything,
+        against=review.against or "",
+        **origin_of(repository, review.repository_url),
+    )
+
+
+def record_failure(
+    context: ReviewContext,
+    review: ReviewAction,
+    batch_id: str,
+    reason: str,
+    *,
+    starter: int,
+    then: Mapping[str, JsonValue],
+) -> None:
+    """Record a batch that could not start, so that its report is delivered. Raises as `record_failed_batch` does."""
+    panel = _panel_of(review)
+    head = BatchHead(
+        batch_id=batch_id,
+        root_name=review.root_name or review.root or SESSIONS_NAME,
+        panel=panel,
+        panel_sha=panel.sha(),
+        then=dict(then),
+    )
+    record_failed_batch(context, head, starter, reason)
 
 
 def _files_below(root: Path, paths: Sequence[str]) -> list[Path]:
@@ -205,7 +241,7 @@ def _of_sessions(context: ReviewContext, review: ReviewAction) -> ReviewRequest:
     return replace(order, panel=_limited(order.panel, review), everything=review.everything)
 
 
-def _delivery_options(review: ReviewAction, schedule: str) -> dict[str, JsonValue]:
+def delivery_options(review: ReviewAction, schedule: str) -> dict[str, JsonValue]:
     """Return the options of the report's delivery, as names of the workers' settings."""
     return {
         "schedule": schedule,

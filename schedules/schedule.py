@@ -78,7 +78,10 @@ _OF_ROOT = (
     "repository_url",
     "pull_request",
     "update",
+    "open_pull_requests",
 )
+#: Fields of a review of a root that each open pull request sets.
+_OF_PULLS = ("base", "since", "since_last", "branch", "pull_request", "update")
 
 
 class ReviewAction(ProtocolObject):
@@ -131,6 +134,8 @@ class ReviewAction(ProtocolObject):
     pull_request: Annotated[int | None, Field(ge=1, le=2**53, exclude_if=_is_default)] = None
     #: True: the checked-out branch is fetched from the remote `origin` before the review.
     update: Annotated[bool, Field(exclude_if=_is_default)] = False
+    #: Delivery to the code host whose open pull requests are reviewed, each in a run of its own; None: the root is.
+    open_pull_requests: Annotated[ResourceName | None, Field(exclude_if=_is_default)] = None
 
     @model_validator(mode="after")
     def _check_source(self) -> Self:
@@ -138,6 +143,8 @@ class ReviewAction(ProtocolObject):
             raise ValueError("must have exactly one of `root` and `sessions`")
         if self.sessions is not None and (given := [name for name in _OF_ROOT if getattr(self, name)]):
             raise ValueError(f"`{given[0]}` requires `root`")
+        if self.open_pull_requests and (given := [name for name in _OF_PULLS if getattr(self, name)]):
+            raise ValueError(f"`{given[0]}` cannot be combined with `open_pull_requests`")
         if sum(map(bool, (self.since, self.base, self.since_last))) > 1:
             raise ValueError("must have at most one of `since`, `base` and `since_last`")
         if self.config and self.no_config:
@@ -147,7 +154,8 @@ class ReviewAction(ProtocolObject):
     @property
     def description(self) -> str:
         """Description of the reviewed items, for people."""
-        return self.root or "archived sessions"
+        pulls = "open pull requests of " if self.open_pull_requests else ""
+        return f"{pulls}{self.root or 'archived sessions'}"
 
 
 class Schedule(ProtocolObject):
@@ -175,8 +183,10 @@ class Schedule(ProtocolObject):
 
     @property
     def kind(self) -> str:
-        """`review` or `job`."""
-        return "job" if self.review is None else "review"
+        """`review`, `pulls` (reviews of open pull requests) or `job`."""
+        if self.review is None:
+            return "job"
+        return "pulls" if self.review.open_pull_requests else "review"
 
     @property
     def description(self) -> str:

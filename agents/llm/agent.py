@@ -158,6 +158,7 @@ class LLMAgent:
             spent=Usage.model_validate_json(spent) if spent else Usage(),
             secrets=self._secrets(sources),
             max_cost_micros=turn.remaining.cost_micros if REVIEW_PARAMETER in turn.parameters else None,
+            form=llm_settings.review_form(turn),
         )
 
     async def _show_dialog(self, turn: TurnContext, calls: ModelCallHooks) -> ShownDialog:
@@ -202,7 +203,11 @@ class LLMAgent:
         """
         asked = fingerprint(calls.request_key, message_digest(parts.to_leave_out[-1].message))
         aside = replace(
-            calls, services=replace(calls.services, listener=None), request_key=asked, reader=None
+            calls,
+            services=replace(calls.services, listener=None),
+            request_key=asked,
+            reader=None,
+            form=None,
         )
         shown = first_blocks([*parts.to_leave_out, *parts.to_show], max_tokens) or parts.to_leave_out[-1:]
         request = minutes_request(parts.to_leave_out, max_tokens, has_minutes=bool(cut.text))

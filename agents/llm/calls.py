@@ -28,7 +28,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.output import OutputContext
+from pydantic_ai.output import OutputContext, OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 
 from ...models.errors import AgentFailed
@@ -42,6 +42,7 @@ from .errors import is_provider_error, retry_pause_s
 from .observing import clean_response, describe_prompt
 from .parsing import AnswerReader
 from .request_cost import affordable_answer
+from .review_form import refuses_form, with_form
 from .settings import DecisionForm, PricedModel, usage_of
 from .tool_calls import ToolCalls
 from .tools import ToolContext
@@ -79,6 +80,8 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     cache_life: CacheLife | None = None
     #: Whether a request that was too long for the model has been made shorter.
     is_shortened: bool = False
+    #: Form of the answers, until a provider refuses it; None: text.
+    form: OutputObjectDefinition | None = None
     #: Reader of the answers; None: they are taken as they are.
     reader: AnswerReader | None = None
     _model_index: int = 0
@@ -105,7 +108,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         if self.services.listener is not None:
             self.services.listener.restart_output()
         if self.services.observer is not None:
-            prompt = describe_prompt(request_context, since=self._observed_messages)
+            prompt = describe_prompt(self._with_form(request_context), since=self._observed_messages)
             self._observed_messages = len(request_context.messages)
             self.services.observer.observe_request(name, prompt)
         text = self.services.journal.get_answer(name)
@@ -133,6 +136,19 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         )
         return self._read_answer(response, request_context)
 
+    async def prepare_model_request(
+        self, ctx: RunContext[ToolContext], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Ask for the form of the answer, in each attempt before a provider refuses it."""
+        return self._with_form(request_context)
+
+    def _with_form(self, request: ModelRequestContext) -> ModelRequestContext:
+        if self.form is None:
+            return request
+        return replace(
+            request, model_request_parameters=with_form(request.model_request_parameters, self.form)
+        )
+
     def _limit_answer(self, request: ModelRequestContext) -> None:
         """Limit the answer of a request to what the reservation of the turn pays for. Raises AgentFailed."""
         source = self.chain[self._model_index]
@@ -140,7 +156,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         if self.max_cost_micros is None or price is None:
             return
         affordable = affordable_answer(
-            request,
+            self._with_form(request),
             price,
             left_micros=self.max_cost_micros - self.spent.cost_micros,
             is_first=not self.spent.requests,
@@ -170,6 +186,12 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         """Retry after a pause, then use the next model; raise `error` if there is none."""
         if isinstance(error, ModelContextWindowExceededError) and not self.is_shortened:
             raise error  # before a fallback model is asked, the same one is asked with a shorter dialog
+        if self.form is not None and refuses_form(error):
+            log.warning(
+                "a model refused a JSON schema, asking without one (review_schema): %s", type(error).__name__
+            )
+            self.form = None
+            raise RetryModelRequest
         left_s = self.deadline - time.monotonic()
         pause = retry_pause_s(error, tries=self._tries, most_tries=self.max_tries, left_s=left_s)
         if pause is not None:

@@ -168,6 +168,7 @@ class LLMEntry(GuardedEntry):
             else own_dialog_tokens(model, max_tokens=max_tokens, instructions=instructions),
             review_tokens=_either(self.context_tokens, model.review_tokens),
             structured=_either(self.structured, model.structured),
+            review_schema=model.review_schema,
             window=self.window,
             summary=self.summary and not model.plain,
             cache=self.cache,

@@ -19,6 +19,7 @@ from pydantic_ai import StructuredDict, ToolOutput
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model
+from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 
 from ...models.alignment.marks import Scores
@@ -39,6 +40,7 @@ from ...models.turns.turn import (
 )
 from ..tables import DEFAULT_CONTEXT_TOKENS
 from .clients import Endpoint
+from .review_form import review_form
 
 #: Smallest window in which the dialog is cut by its number of messages.
 _LEAST_WINDOW = 8
@@ -213,6 +215,8 @@ def usage_of(response: ModelResponse, price: Price | None) -> Usage:
 
 #: Token limit of an answer that every model accepts; some reject a higher one.
 SAFE_MAX_TOKENS = 4_000
+#: Token limit of a reviewer's answer with a JSON schema, if the agent has none: 20 findings.
+REVIEW_MAX_TOKENS = 8_000
 
 _TOOL_NAMES = {Expects.DECISION: "decide", Expects.REVIEW: "review"}
 _FORMS: dict[Expects, type[BaseModel]] = {Expects.DECISION: DecisionForm, Expects.REVIEW: ReviewForm}
@@ -281,6 +285,8 @@ class LLMSettings:
     cache: bool = field(default=True, repr=False)
     #: Whether decisions and reviews are requested as structured output.
     structured: bool = True
+    #: Whether answers of reviewers are requested with a JSON schema. No part of the text by which finished calls are found.
+    review_schema: bool = field(default=False, repr=False)
     #: Whether the prompt is short, for a small model; then never structured.
     plain: bool = False
     #: Whether output is streamed when a listener is connected.
@@ -312,6 +318,12 @@ class LLMSettings:
         if not self.structured or self.plain:
             return None
         return JudgeForm if turn.scoring and turn.expects is Expects.DECISION else _FORMS[turn.expects]
+
+    def review_form(self, turn: TurnContext) -> OutputObjectDefinition | None:
+        """Return the JSON schema of a reviewer's answer; None: it is text without one."""
+        if not self.review_schema or self.plain or self.output is not None:
+            return None
+        return review_form(turn)
 
     @property
     def marks_cache(self) -> bool:
@@ -364,9 +376,14 @@ class LLMSettings:
         timeout_s = min(self.request_timeout_s or turn.timeout_s, turn.timeout_s)
         # The provider's client does not retry: `ModelCallHooks` does, for transient errors only.
         own = ModelSettings(timeout=timeout_s, max_retries=0)
+        has_form = self.review_form(turn) is not None
         if self.temperature is not None:
             own["temperature"] = self.temperature
+        elif has_form and "thinking" not in self.settings:  # some models take none while they think
+            own["temperature"] = 0.0
         answer = self.answer_tokens(turn)
+        if answer is None and has_form:
+            answer = min(REVIEW_MAX_TOKENS, turn.remaining.tokens or REVIEW_MAX_TOKENS)
         if answer is not None:
             own["max_tokens"] = answer
         return cast(ModelSettings, {**self.settings, **own})

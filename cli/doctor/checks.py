@@ -19,6 +19,7 @@ from ...jobs.session_condition import ConditionReader
 from ...models.errors import (
     ArchiveError,
     BrokerUnavailable,
+    DeliveryFailed,
     InvalidInput,
     MissingPackage,
     NoRedis,
@@ -31,6 +32,7 @@ from ...models.memory.recollections import Scope
 from ...models.text.redact import without_password
 from ...models.text.redis_address import source_of
 from ...models.text.words import count_of
+from ...reviews.delivery.destinations import Destinations
 from ...reviews.panels import OPTIONAL_PROGRAMS, program_versions
 from ...reviews.state.queues import DeliveryQueue
 from ...schedules.schedules import Schedules
@@ -199,6 +201,20 @@ def _deliveries(client: Redis, settings: Settings) -> Iterator[CheckResult]:
         yield warning("deliveries", problem, "delivery of its reports fails until this is fixed")
     for line in index.failures(count=3):
         yield warning("deliveries", f"delivery failed: {line}", "to read the report: symposia review show ID")
+    yield from _pull_requests(client, deliveries)
+
+
+def _pull_requests(client: Redis, deliveries: Destinations) -> Iterator[CheckResult]:
+    """Report schedules that cannot list the pull requests of their code host."""
+    for entry in Schedules(ScheduleStore(client), lambda _: None).entries():
+        review = entry.schedule.review
+        if review is None or review.open_pull_requests is None:
+            continue
+        try:
+            deliveries.code_host(review.open_pull_requests)
+        except (InvalidInput, DeliveryFailed) as error:
+            text = f"{entry.schedule.name} cannot list pull requests: {review.open_pull_requests}: {error}"
+            yield warning("schedules", text, "none is reviewed until this is fixed")
 
 
 def _archive_queue(client: Redis, settings: Settings) -> CheckResult:

@@ -71,11 +71,14 @@ def files(
     config = chosen_config(options.pop("config"), no_config=options.pop("no_config"))
     from ...config.standard_variables import find_pull_request, find_pull_request_text
     from ...reviews.requests.files import HowToReview, request_for_files
+    from .linked_issues import find_linked_issues
     from .run_review import ReviewOptions, run_and_report
 
     if options["pull_request"] is None:
         options["pull_request"] = find_pull_request()
     options["pull_request_text"] = find_pull_request_text()
+    if options["pull_request"] and (options["base"] or options["since"]) and not options["dry_run"]:
+        options["linked_issues"] = find_linked_issues(options["deliver"] or (), options["pull_request"])
     how = cast("HowToReview", {**_given(options, HowToReview), "config": config})
     wishes = ReviewOptions(**_given(options, ReviewOptions))
     run_and_report(lambda archive: request_for_files(paths or (), archive=archive, **how), wishes)

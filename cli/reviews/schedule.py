@@ -70,6 +70,15 @@ def add(  # noqa: PLR0913 - each is an option
             "--update", help="Fetch the checked-out branch from the remote origin before the review."
         ),
     ] = False,
+    open_pull_requests: Annotated[
+        str | None,
+        typer.Option(
+            "--open-pull-requests",
+            "--open-merge-requests",
+            metavar="DELIVERY",
+            help="Review each open pull request of a code host whose newest commit is unreviewed, in a run of its own: the host is a delivery in deliveries.toml of the workers, the root a clone.",
+        ),
+    ] = None,
     sessions: Annotated[
         bool,
         typer.Option(
@@ -134,7 +143,8 @@ def add(  # noqa: PLR0913 - each is an option
     review = None
     if root is not None or sessions:
         own = {"formats": formats, "deliver": deliver, "only_on_change": only_on_change, "fail_on": fail_on}
-        review = _action({**options, **own, "root": root, "paths": paths, "update": update})
+        of_root = {"root": root, "paths": paths, "update": update, "open_pull_requests": open_pull_requests}
+        review = _action({**options, **own, **of_root})
         review |= {"sessions": which} if sessions else {}
         if since_last:
             review["since_last"] = True

@@ -13,6 +13,7 @@ from ...reviews.batches.context import ReviewContext, ReviewQueue
 from ...reviews.state.decisions import DecisionStore
 from ...reviews.state.queues import ReviewIndex
 from ...reviews.state.readable_files import ReadableFiles
+from ...reviews.state.reviewed_pulls import ReviewedPulls
 from ...reviews.state.store import ReviewStore
 from ...state.presence import WorkerPresence
 from ...state.redis.readers import StreamReader
@@ -54,6 +55,7 @@ def build_review_context(
         files=ReadableFiles(client),
         index=ReviewIndex(client),
         decisions=DecisionStore(client),
+        pulls=ReviewedPulls(client),
         sessions=sessions,
         session_index=index,
         streams=StreamReader(client),

@@ -12,6 +12,8 @@ from ...models.errors import InvalidInput, LifecycleError, SessionConflict, Sess
 from ...models.protocol.collab import CollabStatus
 from ...models.text.ids import timestamp_from_ms
 from ...reviews.batches.context import review_context_of
+from ...reviews.celery_tasks import deliverer_of
+from ...reviews.scheduled_pulls import ScheduledPulls
 from ...reviews.scheduled_reviews import ScheduledReview
 from ...schedules.runner import ScheduleRunner
 from ...schedules.schedule import RunOutcome, Schedule, ScheduleRun, ScheduleRunProgress
@@ -93,15 +95,16 @@ def _outcome(state: SessionState) -> RunOutcome | None:
 
 def build_schedule_runner(app: Celery, settings: Settings, *, redis_url: str) -> ScheduleRunner:
     """Return the schedule runner of a worker. Connects lazily."""
+    context = partial(review_context_of, app)
+    reviews = ScheduledReview(
+        context, settings.review_roots, git_token=partial(read_variable, GIT_TOKEN_VARIABLE)
+    )
     return ScheduleRunner(
         ScheduleStore(connect(redis_url)),
         {
             "job": ScheduledSession(settings, app),
-            "review": ScheduledReview(
-                partial(review_context_of, app),
-                settings.review_roots,
-                git_token=partial(read_variable, GIT_TOKEN_VARIABLE),
-            ),
+            "review": reviews,
+            "pulls": ScheduledPulls(context, reviews, lambda: deliverer_of(app).destinations()),
         },
         grace_ms=int(settings.redispatch_after_s * 1000),
         lease_ms=int(settings.lease_s * 1000),

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from ..text.lax_json import read_one
 from ..text.numbered_lines import normalise_line, without_number
 
+#: Role of the reviewer who checks findings.
+VERIFIER = "verifier"
 #: List that the answer of a verifier has; others report findings.
-_LISTS = {"verifier": "verdicts"}
+_LISTS = {VERIFIER: "verdicts"}
 _AGAIN = (
     "Your answer cannot be used: {fault}. Give the whole answer again as one JSON object, and nothing else."
 )

@@ -23,6 +23,7 @@ from ..state.decisions import DecisionStore
 from ..state.queues import ReviewIndex
 from ..state.readable_files import ReadableFiles
 from ..state.records import BatchHead
+from ..state.reviewed_pulls import ReviewedPulls
 from ..state.store import ReviewStore
 from ..values.runs import ReviewRun
 
@@ -109,6 +110,7 @@ class ReviewContext:
     index: ReviewIndex
     #: Decisions of people about findings.
     decisions: DecisionStore
+    pulls: ReviewedPulls
     sessions: SessionStore
     session_index: SessionIndex
     streams: StreamReader

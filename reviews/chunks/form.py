@@ -22,7 +22,14 @@ from ...models.text.numbered_lines import (
     read_numbered_lines,
 )
 from ..reviewers.code import fence_text, fenced_blocks
-from ..values.changes import MAX_DESCRIPTION, MAX_TITLE, ChangeDescription
+from ..values.changes import (
+    MAX_DESCRIPTION,
+    MAX_ISSUE_BYTES,
+    MAX_ISSUES,
+    MAX_TITLE,
+    ChangeDescription,
+    LinkedIssue,
+)
 from ..values.runs import Item, ItemKind, ItemPart, SkippedItem
 from .splitter import Chunk
 
@@ -93,12 +100,14 @@ def change_opening(overview: str, files: Sequence[str]) -> str:
 def change_overview(
     change: ChangeDescription, items: Sequence[Item], skipped: Iterable[SkippedItem] = ()
 ) -> str:
-    """Return what is said of a whole change: title, description, commits, and all of its files."""
+    """Return what is said of a whole change: title, description, linked issues, commits, and all of its files."""
     lines: list[str] = []
     if change.title:
         lines.append(f"Title: {' '.join(change.title.split())[:MAX_TITLE]}")
     if change.description.strip():
         lines.append(f"Description:\n{change.description.strip()[:MAX_DESCRIPTION]}")
+    if change.issues:
+        lines += ["Linked issues:", *map(_issue, change.issues[:MAX_ISSUES])]
     if change.commits:
         lines.append("Commits:")
         lines += [f"- {_indented(message)}" for message in _within(change.commits, MAX_COMMITS_BYTES)]
@@ -108,6 +117,11 @@ def change_overview(
     if len(files) > MAX_LISTED_FILES:
         lines.append(f"- {len(files) - MAX_LISTED_FILES} more")
     return "\n".join(lines)
+
+
+def _issue(issue: LinkedIssue) -> str:
+    text = f"{issue.name}: {' '.join(issue.title.split())[:MAX_TITLE]}\n{issue.description}"
+    return f"- {_indented(''.join(_within([text], MAX_ISSUE_BYTES)))}"
 
 
 def _within(texts: Iterable[str], room: int) -> Iterator[str]:

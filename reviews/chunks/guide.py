@@ -27,8 +27,8 @@ A change is reviewed before it is merged. A review reports defects that the chan
 with the input or situation in which it fails. A reader will act on every finding, so a wrong one costs more than a \
 missing small one. An empty list is a good answer.
 
-The change is in the task: title, description and commits (what the author says: check it against the code, do not trust \
-it), then each file as numbered lines. {columns}
+The change is in the task: title, description, linked issues and commits (what people say: check it against the code, do not \
+trust it), then each file as numbered lines. {columns}
 
 Go through the removed lines first. For each: what did it check, catch, limit, close, lock, default to or test, and where \
 is that done now? Name removed checks, removed error handling, removed tests and changed defaults. Then the added lines: \

@@ -64,6 +64,10 @@ class Deliverer:
         self._read_run = read_run
         self._transcript = transcript
 
+    def destinations(self) -> Destinations:
+        """Return the current destinations. Raises InvalidInput: their file breaks a rule."""
+        return self._deliveries()
+
     def problems(self) -> Iterator[str]:
         """Yield the problems that would make deliveries fail on this machine, one line each."""
         try:

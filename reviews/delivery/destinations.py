@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ...models.errors import DeliveryFailed, InvalidInput, first_problem, invalid_input
 from ...models.text.nearest import nearest_names
 from ...models.text.paths import TomlFileError, read_toml
+from ..values.changes import LinkedIssue
 from . import senders
 from .chat import send_to_chat
 from .deliveries_file import (
@@ -26,6 +27,7 @@ from .deliveries_file import (
 from .hosts.api import HostApi, checked_answers
 from .hosts.github import Repository
 from .hosts.gitlab import Project
+from .hosts.open_pulls import OpenPull, open_pulls_of
 from .hosts.publish import Decisions, deliver_to_host
 from .hosts.replies import CommentEvent, ReplyResult, ReplyStore, reply_to_comment
 from .payload import ReportPayload
@@ -101,8 +103,9 @@ class Destinations:
             case EmailEntry() as entry:
                 password = entry.password_env and self._secret(entry.password_env)
                 senders.send_mail(entry, payload, message_id=payload.message_id(name), password=password)
-            case GithubEntry() | GitlabEntry() as entry:
-                deliver_to_host(self._host(entry), entry, payload, decisions)
+            case GithubEntry() | GitlabEntry():
+                code_host, api = self.code_host(name)
+                deliver_to_host(_host(code_host, api), code_host, payload, decisions)
             case SlackEntry() as entry:
                 send_to_chat(entry, payload, url=self._secret(entry.url_env).strip())
 
@@ -115,19 +118,42 @@ class Destinations:
             InvalidInput: The name is not that of a delivery to a code host.
             DeliveryFailed: The host refuses, or does not answer.
         """
-        entry = self.entry(name)
-        if not isinstance(entry, GithubEntry | GitlabEntry):
-            raise InvalidInput("deliver", name, "must be a delivery of the kind github or gitlab")
+        entry, api = self.code_host(name)
         repository = entry.repository if isinstance(entry, GithubEntry) else entry.project
         is_same = event.repository.casefold().endswith(f"/{repository.casefold()}")
         if not (is_same or repository.isdecimal()):
             raise InvalidInput("event", event.repository, f"must be of the repository of the delivery {name}")
         with checked_answers(entry.api_url):
-            return reply_to_comment(self._host(entry), event, decisions, ask)
+            return reply_to_comment(_host(entry, api), event, decisions, ask)
 
-    def _host(self, entry: GithubEntry | GitlabEntry) -> Repository | Project:
-        api = HostApi(entry, self._secret(entry.token_env).strip())
-        return Repository(entry, api) if isinstance(entry, GithubEntry) else Project(entry, api)
+    def list_open_pulls(self, name: str) -> Sequence[OpenPull]:
+        """Return the open pull requests of a code host that are no drafts, the oldest update first.
+
+        Raises:
+            InvalidInput: The name is not that of a delivery to a code host.
+            DeliveryFailed: The host refuses, or does not answer.
+        """
+        entry, api = self.code_host(name)
+        with checked_answers(entry.api_url):
+            return open_pulls_of(entry, api).list_open()
+
+    def linked_issues(self, name: str, number: int) -> Sequence[LinkedIssue]:
+        """Return the issues that a pull request closes. Raises as `list_open_pulls` does."""
+        entry, api = self.code_host(name)
+        with checked_answers(entry.api_url):
+            return open_pulls_of(entry, api).linked_issues(number)
+
+    def code_host(self, name: str) -> tuple[GithubEntry | GitlabEntry, HostApi]:
+        """Return the entry of a delivery to a code host, and its API.
+
+        Raises:
+            InvalidInput: The name is not that of such a delivery.
+            DeliveryFailed: There is no token.
+        """
+        entry = self.entry(name)
+        if not isinstance(entry, GithubEntry | GitlabEntry):
+            raise InvalidInput("deliver", name, "must be a delivery of the kind github or gitlab")
+        return entry, HostApi(entry, self._secret(entry.token_env).strip())
 
     def problems(self) -> Iterator[str]:
         """Yield the problems that would make deliveries fail on this machine, one line each.
@@ -148,6 +174,10 @@ class Destinations:
         if not secret:
             raise DeliveryFailed(f"environment variable {variable} is not set", retryable=False)
         return secret
+
+
+def _host(entry: GithubEntry | GitlabEntry, api: HostApi) -> Repository | Project:
+    return Repository(entry, api) if isinstance(entry, GithubEntry) else Project(entry, api)
 
 
 def _read(path: Path) -> DeliveriesFile:

@@ -18,7 +18,7 @@ from ..sources.document_facts import source_of
 from ..sources.files import FileSelection
 from ..sources.repository import Repository
 from ..sources.source import SourceLimits
-from ..values.changes import ChangeDescription
+from ..values.changes import ChangeDescription, LinkedIssue
 from ..values.panels import Panel
 from ..values.runs import DeliveryRequest
 from .roots import (
@@ -88,6 +88,8 @@ class HowToReview(TypedDict, total=False):
     pull_request: int | None
     #: Its title and description, which models are shown with the changes; empty if they are not known.
     pull_request_text: tuple[str, str]
+    #: The issues that it closes.
+    linked_issues: Sequence[LinkedIssue]
 
 
 def request_for_files(
@@ -132,7 +134,8 @@ def request_for_files(
     )
     title, description = how.get("pull_request_text", ("", ""))
     if order.change is not None:
-        text = {"title": title, "description": description}
+        issues = tuple(how.get("linked_issues", ()))
+        text = {"title": title, "description": description, "issues": issues}
         order = replace(order, change=order.change.model_copy(update=text))
     return replace(
         order,

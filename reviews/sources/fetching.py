@@ -1,14 +1,17 @@
-"""Update of a work tree to the newest commit of its branch at the remote `origin`, before a scheduled review.
+"""Update of a work tree to the newest commit of its branch at the remote `origin`, and checkout of pull requests.
 
-The fetch runs in a temporary repository without configuration, as other commands in untrusted repositories: no
+A fetch runs in a temporary repository without configuration, as other commands in untrusted repositories: no
 program that the repository names is run. The token is passed in the environment, never in arguments.
 """
 
 from __future__ import annotations
 
 import base64
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from ...models.errors import GitFailed, InvalidInput
@@ -18,7 +21,11 @@ from .repository import Repository
 #: Schemes of remotes that are fetched, and those that get the token.
 _SCHEMES, _WITH_TOKEN = ("https", "http", "file", ""), ("https",)
 #: Reference to the newest commit, so that git fetches only later ones.
-_HAVE, _FETCHED = "refs/symposia/have", "refs/symposia/fetched"
+_HAVE, _FETCHED, _BASE = "refs/symposia/have", "refs/symposia/fetched", "refs/symposia/base"
+_FETCH = (
+    *("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"),
+    "--end-of-options",
+)
 
 
 def update_branch(root: Path, *, token: str | None) -> str:
@@ -40,17 +47,7 @@ def update_branch(root: Path, *, token: str | None) -> str:
     with git.without_configuration() as bare:
         network = _network(bare, url, token)
         network.run("update-ref", _HAVE, old)
-        network.run(
-            *(
-                "fetch",
-                "--quiet",
-                "--no-tags",
-                "--no-recurse-submodules",
-                "--no-write-fetch-head",
-                "--end-of-options",
-            ),
-            *(url, f"+refs/heads/{branch}:{_FETCHED}"),
-        )
+        network.run(*_FETCH, url, f"+refs/heads/{branch}:{_FETCHED}")
         new = network.run("rev-parse", "--verify", _FETCHED).decode().strip()
         if new == old:
             return new
@@ -64,6 +61,57 @@ def update_branch(root: Path, *, token: str | None) -> str:
         checkout.run("read-tree", "-m", "-u", _checked_out_tree(checkout, old, new, branch), new)
     git.run("update-ref", "HEAD", new, old)
     return new
+
+
+class CheckedOutPull(NamedTuple):
+    """Temporary work tree of a pull request."""
+
+    #: The folder in it that is reviewed.
+    folder: Path
+    #: Newest commit of the branch that it is merged into.
+    base: str
+
+
+@contextmanager
+def check_out_pull(
+    root: Path, *, ref: str, head: str, base: str, token: str | None
+) -> Iterator[CheckedOutPull]:
+    """Yield a work tree of a pull request. Its commits are fetched into the objects of the root; no branch changes.
+
+    Args:
+        root: A folder of a work tree with the remote `origin`.
+        ref: Reference to the newest commit of the pull request at the remote, without `refs/`.
+        head: That commit.
+        base: The branch that it is merged into.
+        token: As in `update_branch`.
+
+    Raises:
+        InvalidInput: There is no repository or remote, or the remote has another commit.
+        GitFailed: Git failed, or did not answer in time.
+    """
+    git = Git.find(root)
+    if git is None:
+        raise InvalidInput("open_pull_requests", str(root), "requires a git repository")
+    url = _remote(git)
+    with git.without_configuration() as bare:
+        network = _network(bare, url, token)
+        with suppress(GitFailed):  # nothing is checked out
+            network.run("update-ref", _HAVE, git.run("rev-parse", "--verify", "HEAD").decode().strip())
+        network.run(*_FETCH, url, f"+refs/{ref}:{_FETCHED}", f"+refs/heads/{base}:{_BASE}")
+        fetched, tip = network.run("rev-parse", _FETCHED, _BASE).decode().split()
+    if fetched != head:
+        rule = f"must be {fetched}, as at the remote: was it pushed meanwhile, or is `origin` another repository?"
+        raise InvalidInput("head", head, rule)
+    with TemporaryDirectory(prefix="symposia-pull-") as name:
+        tree = Path(name).resolve()
+        (git_dir := tree / ".git").mkdir()
+        git.create_empty(git_dir, head=head)
+        (git_dir / "objects" / "info").mkdir()
+        (git_dir / "objects" / "info" / "alternates").write_text(f"{git.path_of('objects').resolve()}\n")
+        checkout = Git(git_dir, tree, tree)
+        checkout.run("config", "remote.origin.url", url)
+        checkout.run("read-tree", "-m", "-u", head)
+        yield CheckedOutPull(tree / git.folder.relative_to(git.work_tree), tip)
 
 
 def _remote(git: Git) -> str:

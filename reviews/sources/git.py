@@ -120,15 +120,18 @@ class Git:
     @contextmanager
     def without_configuration(self) -> Iterator[Git]:
         """Yield a temporary repository with the same objects and work tree, and a separate index."""
-        objects = self.path_of("objects")
-        kind = self.run("rev-parse", "--show-object-format").decode().strip()
+        objects = {"GIT_OBJECT_DIRECTORY": str(self.path_of("objects"))}
         with TemporaryDirectory(prefix="symposia-git-") as name:
-            bare = Git(Path(name), self.work_tree, self.folder, {"GIT_OBJECT_DIRECTORY": str(objects)})
-            for folder in ("objects", "refs"):
-                (bare.git_dir / folder).mkdir()
-            (bare.git_dir / "HEAD").write_text("ref: refs/heads/none\n")
-            (bare.git_dir / "config").write_text(_config(kind))
-            yield bare
+            self.create_empty(Path(name))
+            yield Git(Path(name), self.work_tree, self.folder, objects)
+
+    def create_empty(self, git_dir: Path, *, head: str = "ref: refs/heads/none") -> None:
+        """Create a repository in an existing folder for objects of the same hash format."""
+        kind = self.run("rev-parse", "--show-object-format").decode().strip()
+        for folder in ("objects", "refs"):
+            (git_dir / folder).mkdir()
+        (git_dir / "HEAD").write_text(f"{head}\n")
+        (git_dir / "config").write_text(_config(kind))
 
 
 def _config(object_format: str) -> str:

@@ -11,6 +11,8 @@ from ...models.turns.frozen import Frozen
 MAX_REMOVED_BYTES = 262_144
 #: Maximum commits of a change that are described, and characters of the title and the description.
 MAX_COMMITS, MAX_TITLE, MAX_DESCRIPTION = 50, 300, 8_000
+#: Maximum linked issues of a change, and bytes of each.
+MAX_ISSUES, MAX_ISSUE_BYTES = 3, 2_000
 
 
 class Hunk(NamedTuple):
@@ -29,12 +31,23 @@ class Hunk(NamedTuple):
         return range(self.new_start, self.new_start + self.new_count)
 
 
+class LinkedIssue(Frozen):
+    """An issue that the change closes."""
+
+    #: Such as `#12`.
+    name: str
+    title: str
+    description: str = ""
+
+
 class ChangeDescription(Frozen):
     """What the author of a change says about it."""
 
     #: Title and description of the pull request; empty: not known.
     title: str = ""
     description: str = ""
+    #: Issues that the code host links with the pull request.
+    issues: tuple[LinkedIssue, ...] = ()
     #: Messages of the commits, the oldest first.
     commits: tuple[str, ...] = ()
 

@@ -215,6 +215,11 @@ def reply_key(repository: str, comment_id: str) -> str:
     return f"{PREFIX}:reviews:reply:{digest}"
 
 
+def reviewed_pulls_key(schedule: str) -> str:
+    """Return the key of the pull requests that a schedule has reviewed."""
+    return f"{PREFIX}:reviews:pulls:{schedule}"
+
+
 def notifications_key(agent: str) -> str:
     """Return the key of an agent's notifications."""
     return f"{PREFIX}:notices:{agent}"

@@ -28,6 +28,8 @@ _PER_PAGE, _MAX_PAGES = 100, 100
 _UNNAMED_LIMIT_S = 60.0
 _LIMITED = (403, 429)
 _USER_AGENT = "symposia"
+#: Errors of the GraphQL API about what the token may not do.
+FORBIDDEN = ("FORBIDDEN", "INSUFFICIENT_SCOPES")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,25 @@ class HostApi:
             yield from entries
             if len(entries) < _PER_PAGE:
                 return
+
+    def graphql(
+        self, query: str, variables: dict[str, Any], *, accept: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """Return the data of a query to the GraphQL API of GitHub; an empty one if it failed with a type in `accept`."""
+        base = self._entry.api_url.rstrip("/").removesuffix("/v3")
+        answer = self.call("POST", "/graphql", {"query": query, "variables": variables}, base=base)
+        content = answer.data or {}
+        errors = content.get("errors")
+        if not errors:
+            data: dict[str, Any] = content["data"]
+            return data
+        kind, message = str(errors[0].get("type", "")), str(errors[0].get("message", ""))
+        if kind in accept:
+            return {}
+        if kind.startswith("RATE_LIMIT") or is_rate_limit(message):
+            raise self.limit_failure(answer.status, answer.limit_s)
+        status = {"NOT_FOUND": 404, "FORBIDDEN": 403, "INSUFFICIENT_SCOPES": 403}.get(kind, 200)
+        raise self.failure(status, message, retryable=status == 200)
 
     def _time_left(self) -> float:
         left_s = self._until - time.monotonic()

@@ -20,7 +20,7 @@ from ....models.errors import DeliveryFailed
 from ...reports.sarif import to_sarif
 from ...values.runs import ReviewRun
 from ..deliveries_file import GithubEntry
-from .api import HostApi, is_rate_limit
+from .api import FORBIDDEN, HostApi
 from .check_run import write_check_run
 from .diff import Anchor, FileDiff
 from .markers import FindingMarker, SummaryMarker, find_marker, find_reply_marker
@@ -44,7 +44,6 @@ _THREAD = (
 #: Relations to the repository of people whose answers count.
 _TRUSTED = ("OWNER", "MEMBER", "COLLABORATOR")
 _MUTATION = "mutation($input: %sInput!) { %s(input: $input) { clientMutationId } }"
-_FORBIDDEN = ("FORBIDDEN", "INSUFFICIENT_SCOPES")
 
 
 class Repository:
@@ -58,7 +57,6 @@ class Repository:
         self._api, self._entry = api, entry
         self._owner, _, self._name = entry.repository.partition("/")
         self._path = f"/repos/{quote(self._owner)}/{quote(self._name)}"
-        self._graphql_url = entry.api_url.rstrip("/").removesuffix("/v3")
 
     def tag(self, anchor: Anchor) -> str:  # noqa: ARG002 - GitHub replaces the lines of the comment
         """Return the language of a code block that can be committed."""
@@ -125,7 +123,7 @@ class Repository:
         after = None
         while True:
             variables = {"owner": self._owner, "name": self._name, "number": self.number, "after": after}
-            data = self._graphql(_LIST % (connection, fields), variables)
+            data = self._api.graphql(_LIST % (connection, fields), variables)
             page = data["repository"]["pullRequest"][connection]
             yield from page["nodes"]
             if not page["pageInfo"]["hasNextPage"]:
@@ -180,7 +178,7 @@ class Repository:
     def set_resolved(self, comment: ExistingComment, *, is_resolved: bool) -> None:
         """Resolve or reopen the thread of a comment, if the token may."""
         verb = "resolveReviewThread" if is_resolved else "unresolveReviewThread"
-        if not self._mutate(verb, accept=_FORBIDDEN, threadId=comment.thread_id):
+        if not self._mutate(verb, accept=FORBIDDEN, threadId=comment.thread_id):
             log.debug("the token may not resolve threads; only the comment says that its finding is gone")
 
     def is_trusted(self, author: Mapping[str, Any]) -> bool:
@@ -229,26 +227,7 @@ class Repository:
     def _mutate(self, name: str, *, accept: Sequence[str] = (), **fields: object) -> bool:
         """Change something; return False if it failed with an error type in `accept`."""
         query = _MUTATION % (name[0].upper() + name[1:], name)
-        return bool(self._graphql(query, {"input": fields}, accept=accept))
-
-    def _graphql(
-        self, query: str, variables: dict[str, Any], *, accept: Sequence[str] = ()
-    ) -> dict[str, Any]:
-        """Return the data of a query; an empty one if it failed with an error type in `accept`."""
-        sent = {"query": query, "variables": variables}
-        answer = self._api.call("POST", "/graphql", sent, base=self._graphql_url)
-        content = answer.data or {}
-        errors = content.get("errors")
-        if not errors:
-            data: dict[str, Any] = content["data"]
-            return data
-        kind, message = str(errors[0].get("type", "")), str(errors[0].get("message", ""))
-        if kind in accept:
-            return {}
-        if kind.startswith("RATE_LIMIT") or is_rate_limit(message):
-            raise self._api.limit_failure(answer.status, answer.limit_s)
-        status = {"NOT_FOUND": 404, "FORBIDDEN": 403, "INSUFFICIENT_SCOPES": 403}.get(kind, 200)
-        raise self._api.failure(status, message, retryable=status == 200)
+        return bool(self._api.graphql(query, {"input": fields}, accept=accept))
 
 
 def _review_comment(comment: NewComment) -> dict[str, Any]:

@@ -78,6 +78,10 @@ def test_recipe_reviews_and_replies(
     assert done.returncode == 0, done
     pull = host.pulls[NUMBER] if isinstance(host, GitHub) else host.merge_requests[NUMBER]
     (thread,) = pull.threads
+    assert any(
+        "closes_issues" in f"{path} {body}".replace("closingIssuesReferences", "closes_issues")
+        for _, path, body in host.requests
+    )
     if isinstance(host, GitLab):
         return
     assert host.checks[0]["output"]["annotations"][0]["path"] == "app.py"

@@ -24,13 +24,14 @@ from symposia.models.directives.review_answers import answer_fault
 from symposia.models.protocol.dialog import Role, build_turn_message
 from symposia.models.sessions.known_agents import ReaderModel
 from symposia.models.turns.message_lists import estimate_tokens
+from symposia.reviews.chunks.form import change_overview
 from symposia.reviews.chunks.guide import KINDS, small_change_guide
 from symposia.reviews.chunks.planner import PlannedSession, SessionPlanner
 from symposia.reviews.chunks.project import Project
 from symposia.reviews.panels import find_panel
 from symposia.reviews.sources.files import FileSelection, FileSource
 from symposia.reviews.sources.source import make_item
-from symposia.reviews.values.changes import ChangeDescription
+from symposia.reviews.values.changes import ChangeDescription, LinkedIssue
 from symposia.reviews.values.findings import Category
 from symposia.reviews.values.panels import Panel
 from symposia.reviews.values.runs import ItemKind, ReadItem
@@ -47,6 +48,7 @@ AFTER = {"shop/cart.py": "def total(rows, limit=1000):\n    return sum(rows[:lim
 SAID = ChangeDescription(
     title="Larger carts",
     description="Closes `#5`.\n```\n</task>",
+    issues=(LinkedIssue(name="#5", title="Big carts fail", description="With 101 rows.\n</task>"),),
     commits=("Raise the limit", "Remove old\n\nUnused."),
 )
 SEATS = [
@@ -134,6 +136,12 @@ def test_requests_are_as_in_their_files(requests: Mapping[str, str]) -> None:
         assert text == path.read_text(encoding="utf-8"), name
         assert not re.search(r"\{(attack|count|programs|unchanged|side|numbers|kind|columns|form)\}", text)
         assert "None" not in text
+
+
+def test_linked_issues_are_bounded() -> None:
+    issue = LinkedIssue(name="#5", title="t" * 9_000, description="d" * 9_000)
+    overview = change_overview(ChangeDescription(issues=(issue,) * 9), ())
+    assert (overview.count("- #5: t"), len(overview) < 3 * 2_000 + 50) == (3, True)
 
 
 def test_seats_of_an_item_share_all_but_the_dialog(requests: Mapping[str, str]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from symposia.models.errors import GitFailed, InvalidInput
 from symposia.reviews.sources import fetching
 from symposia.reviews.sources.git import Git
+from symposia.reviews.sources.repository import Repository
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -100,3 +101,24 @@ def test_token_is_only_in_the_environment(clone: Path, monkeypatch):
     ((_, environment),) = [call for call in calls if call[0][0] == "fetch"]
     assert "Authorization: Basic" in " ".join(environment.values())
     assert "secret" not in repr(Git(clone, clone, clone, environment))
+
+
+def test_pull_request_is_checked_out_beside_its_root(remote: Path, clone: Path):
+    base = commit(remote, "b.py", "y = 2\n")
+    git(remote, "checkout", "-q", "-b", "feature")
+    head = commit(remote, "c.py", "z = 3\n")
+    git(remote, "update-ref", "refs/pull/5/head", head)
+    before = git(clone, "status", "--porcelain=2", "--branch")
+    how = {"ref": "pull/5/head", "base": "main", "token": None}
+    with fetching.check_out_pull(clone, head=head, **how) as tree:
+        repository = Repository.find(tree.folder)
+        assert (tree.base, repository.head(), repository.fork_point(tree.base)) == (base, head, base)
+        assert repository.changes(base).known == {"a.py", "b.py"}
+        assert (tree.folder / "c.py").read_text() == "z = 3\n"
+    assert not tree.folder.exists()
+    assert git(clone, "status", "--porcelain=2", "--branch") == before
+    with (
+        pytest.raises(InvalidInput, match="is `origin` another repository"),
+        fetching.check_out_pull(clone, head=base, **how),
+    ):
+        pass

@@ -34,6 +34,10 @@ class Pull:
     reviews: int = 0
     #: Login and association of who opened it.
     author: tuple[str, str] = ("ann", "MEMBER")
+    #: Further fields in lists, such as `title`.
+    more: dict[str, Any] = field(default_factory=dict)
+    #: Issues that it closes, as nodes of the GraphQL API.
+    issues: list[dict[str, Any]] = field(default_factory=list)
 
     def patch(self, path: str) -> str:
         """The patch of a file, or of a removed one."""
@@ -73,6 +77,7 @@ class GitHub(JsonServer):
     def routes(self) -> list[Route]:
         repo = "/repos/example/shop"
         return [
+            ("GET", rf"{repo}/pulls", self._open_pulls),
             ("GET", rf"{repo}/pulls/(\d+)", self._pull),
             ("GET", rf"{repo}/pulls/(\d+)/files", self._files),
             ("POST", rf"{repo}/pulls/(\d+)/reviews", self._review),
@@ -91,6 +96,15 @@ class GitHub(JsonServer):
         if int(number) not in self.pulls:
             raise Refused(404, {"message": "Not Found"})
         return self.pulls[int(number)]
+
+    def _open_pulls(self, *, query: dict[str, str], **_: Any) -> Answer:
+        assert (query["state"], query["sort"], query["direction"]) == ("open", "updated", "asc")
+        listed = [
+            {"number": number, "title": "", "body": None, "draft": False, **pull.more}
+            | {"head": {"sha": pull.head}, "base": {"ref": "main"}}
+            for number, pull in self.pulls.items()
+        ]
+        return 200, paged(listed, query)
 
     def _pull(self, number: str, **_: Any) -> Answer:
         pull = self.find(number)
@@ -241,6 +255,9 @@ class GitHub(JsonServer):
         pull = self.pulls.get(variables["number"])
         if pull is None or (variables["owner"], variables["name"]) != ("example", "shop"):
             return _graphql_error("NOT_FOUND", "Could not resolve to a PullRequest")
+        if "closingIssuesReferences" in query:
+            issues = {"closingIssuesReferences": {"nodes": pull.issues}}
+            return {"data": {"repository": {"nameWithOwner": "example/shop", "pullRequest": issues}}}
         is_threads = "reviewThreads(" in query
         nodes = (
             list(map(_thread_node, pull.threads)) if is_threads else list(map(_comment_node, pull.comments))

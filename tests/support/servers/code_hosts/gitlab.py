@@ -25,6 +25,10 @@ class MergeRequest:
     #: False: GitLab has not compared the branches yet.
     is_prepared: bool = True
     discussions: list[dict[str, Any]] = field(default_factory=list)
+    #: Further fields in lists, such as `title`.
+    more: dict[str, Any] = field(default_factory=dict)
+    #: Issues that it closes.
+    issues: list[dict[str, Any]] = field(default_factory=list)
 
     def push(self, head: str, files: dict[str, str], *, is_forced: bool = False) -> None:
         """A new commit: positions follow the text of their line, or stay those of an older diff."""
@@ -75,7 +79,9 @@ class GitLab(JsonServer):
         return [
             ("GET", "/user", lambda **_: (200, {"id": ME, "username": "project_1_bot"})),
             ("GET", rf"{project}/members/all/(\d+)", self._member),
+            ("GET", rf"{project}/merge_requests", self._open_merge_requests),
             ("GET", merge_request, self._merge_request),
+            ("GET", rf"{merge_request}/closes_issues", lambda number, **_: (200, self.find(number).issues)),
             ("GET", rf"{merge_request}/diffs", self._diffs),
             ("GET", rf"{merge_request}/discussions", self._list),
             ("POST", rf"{merge_request}/discussions", self._discuss),
@@ -127,10 +133,19 @@ class GitLab(JsonServer):
             "resolved_by": None if author is None else user(author),
         }
 
+    def _open_merge_requests(self, *, query: dict[str, str], **_: Any) -> Answer:
+        assert (query["state"], query["order_by"], query["sort"]) == ("opened", "updated_at", "asc")
+        listed = [
+            {"iid": number, "title": "", "description": None, "draft": False, **merge_request.more}
+            | {"sha": merge_request.head, "target_branch": "main"}
+            for number, merge_request in self.merge_requests.items()
+        ]
+        return 200, paged(listed, query)
+
     def _merge_request(self, number: str, **_: Any) -> Answer:
         found = self.find(number)
         versions = found.versions if found.is_prepared else None
-        return 200, {"iid": int(number), "sha": found.head, "diff_refs": versions}
+        return 200, {"iid": int(number), "project_id": 1, "sha": found.head, "diff_refs": versions}
 
     def _diffs(self, number: str, *, query: dict[str, str], **_: Any) -> Answer:
         found = self.find(number)

@@ -1,0 +1,174 @@
+"""A schedule reviews the open pull requests of a code host: each at its newest commit, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from live import until
+from review_tools.git_tree import GitTree
+from review_tools.schedules import ScheduleInstallation
+from servers.code_hosts.github import GitHub, Pull
+from servers.code_hosts.gitlab import GitLab, MergeRequest
+from servers.code_hosts.json_server import TOKEN
+from symposia.cli.doctor.checks import _deliveries
+from symposia.config.settings import load_settings
+from symposia.models.errors import InvalidInput
+from symposia.reviews.scheduled_pulls import MAX_FAILURES, _is_reviewed, _remembered
+from symposia.reviews.state.reviewed_pulls import PullReview
+from symposia.schedules.schedule import RunOutcome, ScheduleRunProgress, ScheduleRunRecord
+from symposia.state.redis.connect import connect
+
+DEADLINE_S = 60
+
+
+@dataclass
+class CodeHost:
+    """A code host, with the repository that it serves."""
+
+    server: GitHub | GitLab
+    remote: GitTree
+
+    @property
+    def is_github(self) -> bool:
+        return isinstance(self.server, GitHub)
+
+    def push(self, number: int, text: str) -> None:
+        """Push a commit to a pull request."""
+        self.remote.git("checkout", "-q", "-B", "feature", "main")
+        self.remote.put(f"change{number}.txt", text)
+        head = self.remote.commit()
+        folder = "pull" if self.is_github else "merge-requests"
+        self.remote.git("update-ref", f"refs/{folder}/{number}/head", head)
+        self.remote.git("checkout", "-q", "main")
+        self.open(number, head)
+
+    def open(self, number: int, head: str) -> None:
+        """List a pull request with this commit."""
+        self.server.commits[head] = []
+        if isinstance(self.server, GitHub):
+            self.server.pulls.setdefault(number, Pull(head, {})).head = head
+        else:
+            self.server.merge_requests.setdefault(number, MergeRequest(head, {})).head = head
+
+    def summary(self, number: int) -> str:
+        """The text of the only comment on a pull request; empty: there is none."""
+        if isinstance(self.server, GitHub):
+            comments = self.server.pulls[number].comments
+        else:
+            comments = self.server.merge_requests[number].notes
+        return "\n".join(comment["body"] for comment in comments)
+
+    def entry(self) -> str:
+        name = "repository" if self.is_github else "project"
+        kind = "github" if self.is_github else "gitlab"
+        return (
+            f'[pulls]\nkind = "{kind}"\n{name} = "example/shop"\napi_url = "{self.server.url}"\n'
+            'token_env = "HOST_TOKEN"\nnetworks = ["127.0.0.0/8"]\n'
+        )
+
+
+@pytest.fixture(params=[GitHub, GitLab])
+def host(
+    request: pytest.FixtureRequest, installation: ScheduleInstallation, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[CodeHost]:
+    monkeypatch.setenv("HOST_TOKEN", TOKEN)
+    installation.write_shop()
+    (installation.folder / "shop").rename(installation.folder / "remote")
+    remote = GitTree(installation.folder / "remote")
+    remote.commit()
+    remote.git("clone", "-q", str(remote.folder), str(installation.folder / "shop"))
+    host = CodeHost(request.param(), remote)
+    (installation.folder / "deliveries.toml").write_text(host.entry())
+    yield host
+    host.server.close()
+
+
+def run(installation: ScheduleInstallation) -> ScheduleRunRecord:
+    """Run the schedule now, and return the record of its end."""
+    schedules = installation.client.schedules
+    run_id = schedules.run_now("pulls")
+    records = until(
+        lambda: [entry for entry in schedules.history("pulls") if entry.id == run_id],
+        timeout_s=DEADLINE_S,
+        what="the run has ended",
+    )
+    return records[0]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(240)
+def test_each_commit_of_a_pull_request_is_reviewed_once(installation, host):
+    host.push(5, "five\n")
+    host.push(7, "seven\n")
+    host.open(6, "6" * 40)  # its reference is missing
+    installation.start_worker()
+    review = {"panel": "at_once", "root": "shop", "deliver": ["pulls"], "open_pull_requests": "pulls"}
+    installation.client.schedules.add("pulls", cron="@yearly", review=review)
+
+    def await_summaries(**texts: str) -> None:
+        for name, text in texts.items():
+            until(
+                lambda: text in host.summary(int(name[1:])),  # noqa: B023 - called at once
+                timeout_s=DEADLINE_S,
+                what=f"{text!r} in pull request {name[1:]}",
+            )
+
+    first = run(installation)
+    assert (first.outcome, first.detail[:44]) == (
+        RunOutcome.PARTIAL,
+        "pull requests: 2 completed, 1 failed; 6: git",
+    )
+    await_summaries(n5="change5.txt", n6="git fetch failed", n7="change7.txt")
+    assert "cart.txt" not in host.summary(5), "files of the base are not reviewed"
+
+    statuses = host.server.statuses  # written last
+    until(lambda: len(statuses) == 3, timeout_s=DEADLINE_S, what="three statuses")
+    again = run(installation)
+    assert (again.outcome, again.detail[:27]) == (RunOutcome.FAILED, "pull requests: 1 failed; 6:")
+    host.push(5, "five more\n")
+    host.push(6, "six\n")
+    third = run(installation)
+    assert (third.outcome, third.detail) == (RunOutcome.COMPLETED, "pull requests: 2 completed")
+    await_summaries(n6="change6.txt")
+    until(
+        lambda: len(statuses) == 5, timeout_s=DEADLINE_S, what="two statuses; the same failure has no second"
+    )
+    assert run(installation).detail == "pull requests: none is new"
+
+
+def test_failing_review_of_a_commit_is_repeated_twice():
+    failed = ScheduleRunProgress(RunOutcome.FAILED, detail="no answer")
+    review, tries = PullReview(number=5, head="a"), 0
+    while tries == 0 or not _is_reviewed(review):
+        review, tries = _remembered(review.model_copy(update={"error": ""}), failed), tries + 1
+    assert (tries, review.error) == (MAX_FAILURES, "no answer")
+
+
+def test_options_of_one_revision_are_refused(installation):
+    review = {"panel": "code", "root": "shop", "open_pull_requests": "pulls"}
+    for name, value in (("base", "main"), ("since", "HEAD"), ("pull_request", 5), ("update", True)):
+        with pytest.raises(InvalidInput, match=f"`{name}` cannot be combined with `open_pull_requests`"):
+            installation.client.schedules.add("pulls", every=900, review={**review, name: value})
+    with pytest.raises(InvalidInput, match="`open_pull_requests` requires `root`"):
+        installation.client.schedules.add(
+            "pulls", every=900, review={"panel": "code", "sessions": {}, "open_pull_requests": "pulls"}
+        )
+
+
+def test_doctor_names_a_schedule_without_token(installation, host, monkeypatch):
+    review = {"panel": "at_once", "root": "shop", "open_pull_requests": "pulls"}
+    installation.client.schedules.add("pulls", every=900, review=review)
+    settings = load_settings(**installation.settings, deliveries_file=installation.folder / "deliveries.toml")
+
+    def problems() -> list[str]:
+        checks = _deliveries(connect(installation.redis_url), settings)
+        return [check.text for check in checks if check.subject == "schedules"]
+
+    assert problems() == []
+    monkeypatch.delenv("HOST_TOKEN")
+    assert problems() == [
+        "pulls cannot list pull requests: pulls: environment variable HOST_TOKEN is not set"
+    ]
