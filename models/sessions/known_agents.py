@@ -74,6 +74,17 @@ class ReaderModel(Frozen):
     #: US dollars per million tokens; None: not in the registry.
     input_usd_per_million: float | None = None
     output_usd_per_million: float | None = None
+    #: What a request in a batch of the provider costs, as a share of these prices. Left out if it is the default.
+    batch_price_share: float = Field(default=0.5, exclude_if=lambda share: share == 0.5)
+
+    def in_batches(self) -> Self:
+        """Return the model with the prices of requests in batches."""
+        prices = {
+            name: price * self.batch_price_share
+            for name in ("input_usd_per_million", "output_usd_per_million")
+            if (price := getattr(self, name)) is not None
+        }
+        return self.model_copy(update=prices)
 
     @property
     def is_priced(self) -> bool:
