@@ -215,6 +215,11 @@ class ParkedQuestion(Frozen):
     hold: GuardHold | None = None
 
     @property
+    def is_for_people(self) -> bool:
+        """Return whether a person may answer, and not a remote system, a sub-session or a provider's batch."""
+        return self.delivery is None and self.child is None and self.batch_checks is None
+
+    @property
     def is_for_guard(self) -> bool:
         """Return whether the question is about what a guard holds."""
         return self.hold is not None and self.hold.verdict is None
