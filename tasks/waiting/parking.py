@@ -186,6 +186,8 @@ def _waiting(
     if question.is_for_approval:  # the agent knows its own secrets only
         scrubbed = scrub_secrets(question.text, runtime.agents.services.secrets)
         question = question.model_copy(update={"text": scrubbed})
+    if question.batch and not hasattr(agent, "has_batch_ended"):
+        raise BadOutcome("question.batch: must be empty, except for an agent with batches")
     me = turn.planned.participant
     is_call = question.session is not None or question.is_for_approval or bool(question.batch)
     is_own = isinstance(agent, DeferredAgent) and question.to == me and not is_call and hold is None
