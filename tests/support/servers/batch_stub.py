@@ -51,6 +51,8 @@ class BatchStub(StubModel):
         self.files: dict[str, str] = {}
         #: Batches that are created without an answer to the client, as if its worker died meanwhile.
         self.lose_answers = 0
+        #: The answer to the creation of a batch waits until this is set.
+        self.gate: threading.Event | None = None
         #: Number of times the status of a batch was read.
         self.checks = 0
         self.lock = threading.RLock()
@@ -93,7 +95,7 @@ class BatchStub(StubModel):
                 case "POST", ["batches"]:
                     batch = self.create(json.loads(body))
                     self.lose_answers -= 1
-                    return None if self.lose_answers >= 0 else Answer(body=batch.to_json())
+                    return None if self.lose_answers >= 0 else Answer(body=batch.to_json(), gate=self.gate)
                 case "POST", ["batches", batch_id, "cancel"]:
                     batch = self.find(batch_id)
                     batch.status = "cancelled" if batch.status == "in_progress" else batch.status
@@ -129,5 +131,10 @@ class _BatchHandler(_Handler):
         answer = self.stub.route(method, self.path, body)  # type: ignore[attr-defined]
         if answer is None:
             self.close_connection = True
-        else:
+            return
+        if answer.gate:
+            self.stub.wait(answer.gate)
+        try:
             self._send(answer)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the worker was killed
