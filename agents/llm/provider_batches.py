@@ -35,6 +35,8 @@ _MARK = "symposia"
 #: Seconds by which the clock of a provider may be behind.
 _CLOCK_SLACK_S = 3_600
 _OPENAI_URL = "/v1/responses"
+#: Seconds after which OpenAI deletes the files of a batch.
+_FILES_TTL_S = 3 * 86_400
 
 
 @dataclass(eq=False)
@@ -44,8 +46,6 @@ class _OpenBatch:
     key: str
     submitted: asyncio.Future[Batch]
     requests: dict[str, EncodedBatchRequest] = field(default_factory=dict)
-    #: Requests whose turns were cancelled before they had the handle.
-    withdrawn: set[str] = field(default_factory=set)
     is_closed: bool = False
 
 
@@ -82,7 +82,8 @@ class ProviderBatches:
         try:
             return await asyncio.shield(batch.submitted)
         except asyncio.CancelledError:
-            batch.withdrawn.add(request.custom_id)
+            # If the batch was sent, the next attempt of the turn finds it by its key.
+            batch.requests.pop(request.custom_id, None)
             raise
 
     def _begin(self, model: Model, group: str) -> _OpenBatch:
@@ -101,10 +102,10 @@ class ProviderBatches:
         task.add_done_callback(self._tasks.discard)
 
     async def _send(self, model: Model, batch: _OpenBatch) -> None:
-        requests = [request for name, request in batch.requests.items() if name not in batch.withdrawn]
-        if not requests:
+        if not batch.requests:
             batch.submitted.cancel()
             return
+        requests = list(batch.requests.values())
         try:
             created = await create_batch(model, batch.key, requests)
         except Exception as error:  # noqa: BLE001 - raised in the turns that wait for it
@@ -112,8 +113,6 @@ class ProviderBatches:
             return
         batch.submitted.set_result(created)
         log.info("submitted batch %s with %d requests to %s", created.id, len(requests), model.model_name)
-        if batch.requests.keys() <= batch.withdrawn:
-            await self.cancel(model, created)
 
     async def status(self, model: Model, batch: Batch) -> Batch:
         """Return the current state of a batch. Raises ModelAPIError."""
@@ -168,9 +167,17 @@ async def create_batch(model: Model, key: str, requests: Sequence[EncodedBatchRe
     client = model.client.with_options(max_retries=0)  # the caller retries, and looks for the batch first
     lines = "\n".join(map(_input_line, requests))
     with _model_errors(model):
-        file = await client.files.create(file=("batch.jsonl", lines.encode()), purpose="batch")
+        file = await client.files.create(
+            file=("batch.jsonl", lines.encode()),
+            purpose="batch",
+            expires_after={"anchor": "created_at", "seconds": _FILES_TTL_S},
+        )
         created = await client.batches.create(
-            input_file_id=file.id, endpoint=_OPENAI_URL, completion_window="24h", metadata={_MARK: key}
+            input_file_id=file.id,
+            endpoint=_OPENAI_URL,
+            completion_window="24h",
+            metadata={_MARK: key},
+            output_expires_after={"anchor": "created_at", "seconds": _FILES_TTL_S},
         )
     return _handle(model, created, requests[0].group)
 
