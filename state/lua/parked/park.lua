@@ -9,7 +9,7 @@
 --- nothing of the session's limits any more: its spending is booked. But while it waits for a sub-session (`child`: its
 --- id, and the tokens and the cost that it may spend) these amounts stay reserved. `task` and `worker`: the Celery task
 --- that parks the turn and its worker, kept until the wait ends, so that monitors learn of the end. A turn that waits
---- for a provider's batch (`batch`: its handle) keeps what it has reserved, because the provider charges it. The session may
+--- for a provider's batch (`batch`: its handle) keeps what is left of its reservation, because the provider charges it. The session may
 --- wait for long, so its streams are compacted.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = read_turn(turns, number)
@@ -34,10 +34,13 @@ turn.task, turn.worker = task, worker
 turn.snapshot, turn.broadcast = turn.snapshot or nil, turn.broadcast or nil -- without two fields that are `false`
 turn.child = child[1]
 turn.batch = batch ~= '' and batch or nil
-if not turn.batch then
-  reserve(session, turn, 'tokens', tonumber(child[2] or 0))
-  reserve(session, turn, 'cost', tonumber(child[3] or 0))
+local tokens, cost = tonumber(child[2] or 0), tonumber(child[3] or 0)
+if turn.batch then
+  tokens = math.max((turn.reserved_tokens or 0) - booked[1] - booked[2], 0)
+  cost = math.max((turn.reserved_cost or 0) - booked[5], 0)
 end
+reserve(session, turn, 'tokens', tokens)
+reserve(session, turn, 'cost', cost)
 save_turn(turns, number, turn)
 redis.call('HSET', turns, number .. ':wait', wait)
 local data = cjson.decode(about)
