@@ -207,6 +207,18 @@ class AgentWithServices(Protocol):
         ...
 
 
+class BatchAgent(Protocol):
+    """An agent whose questions may name a provider's batch: the turn is parked until the batch has ended."""
+
+    async def has_batch_ended(self, handle: str) -> bool:
+        """Return whether the batch of a question has ended. Raises AgentError."""
+        ...
+
+    async def cancel_batch(self, handle: str) -> None:
+        """Cancel the batch of a question, as far as the provider allows. Raises AgentError."""
+        ...
+
+
 class InstantAgent(Protocol):
     """An agent that answers from memory, in much less than a millisecond.
 

@@ -196,6 +196,9 @@ class ModelEntry(EntryBase):
     attachments: tuple[MediaTypes, ...] = Field(default=(), max_length=50)
     #: Prices of a model that is not in the price list, or whose prices are others.
     price: PriceEntry | None = Field(default=None, exclude_if=lambda value: value is None)
+    #: What a request in a batch of the provider costs, as a share of these prices. Left out if it is the default, so that
+    #: the identity of an agent stays the same.
+    batch_price_share: float = Field(default=0.5, ge=0, le=1, exclude_if=lambda share: share == 0.5)
     #: The same, as single fields.
     input_usd_per_million: float | None = Field(default=None, ge=0)
     output_usd_per_million: float | None = Field(default=None, ge=0)

@@ -304,7 +304,11 @@ class CollabJob(ReadableJob):
         from ..tasks.waiting.parked_turn import read_all_questions
 
         questions = read_all_questions(self._facts, self.state())
-        return tuple(asked.pending() for asked in questions if asked.waiting.child is None)
+        return tuple(
+            asked.pending()
+            for asked in questions
+            if asked.waiting.child is None and asked.waiting.batch_checks is None
+        )
 
     def wait_for_question(self, timeout: float | None = None, *, allow_join: bool = False) -> Pending | None:
         """Wait until a question is open. Logs a warning when no worker is running.

@@ -129,6 +129,8 @@ class ReviewAction(ProtocolObject):
     max_tokens: Annotated[int | None, Field(ge=1, le=10**12, exclude_if=_is_default)] = None
     max_usd: Annotated[float | None, Field(ge=1e-6, le=1e6, exclude_if=_is_default)] = None
     parallel: Annotated[int | None, Field(ge=1, le=64, exclude_if=_is_default)] = None
+    #: Whether models are asked through batch APIs; None: the panel's setting.
+    batch_api: Annotated[bool | None, Field(exclude_if=lambda value: value is None)] = None
     min_confidence: Annotated[float | None, Field(ge=0, le=1, exclude_if=_is_default)] = None
     #: Number of the pull or merge request that gets the comments.
     pull_request: Annotated[int | None, Field(ge=1, le=2**53, exclude_if=_is_default)] = None

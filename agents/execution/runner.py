@@ -9,9 +9,9 @@ A valid answer is a turn outcome, not empty, and within the size limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError, Future
-from typing import Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -26,6 +26,8 @@ from .django_connections import own_thread_for_blocking_calls
 from .failures import to_agent_error
 from .running import in_turn
 from .threads import LoopThread
+
+T = TypeVar("T")
 
 #: Default of the maximum bytes (UTF-8) of one message.
 MAX_MESSAGE_BYTES = 1_048_576
@@ -176,6 +178,19 @@ class AgentRunner:
         with reading_with(attachments):
             outcome = _call_instant_agent(cast(InstantAgent, agent), turn, self._secrets)
         return _Answered(check_outcome(outcome, max_message_bytes=self._max_message_bytes))
+
+    def call(self, coroutine: Coroutine[Any, Any, T], *, timeout_s: float) -> T:
+        """Return the result of a short coroutine of an agent, outside of its turns.
+
+        Raises:
+            AgentTimeout: It took longer than `timeout_s` seconds.
+        """
+        called = self._loop.submit(coroutine)
+        try:
+            return called.result(timeout_s)
+        except TimeoutError:
+            called.cancel()
+            raise AgentTimeout(f"no answer within {timeout_s:g} s") from None
 
     def close(self, *, timeout_s: float = 5.0) -> None:
         """Cancel the running turns and close the loop with its connections; the runner may be used again."""

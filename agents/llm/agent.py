@@ -20,6 +20,8 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
     UsageLimitExceeded,
 )
+from pydantic_ai.models import Model
+from pydantic_ai.models.batch import Batch
 from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.settings import ModelSettings
 
@@ -33,6 +35,7 @@ from ...models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome, Usa
 from ..agent import TurnServices
 from .approvals import AnswerNeeded, without_tool_answers
 from .attachments import files_for_model, name_attachments
+from .batches import BatchHandle, BatchModel
 from .caching import cache_key_settings, cache_life, cache_settings
 from .call_names import fingerprint
 from .calls import ModelCallHooks
@@ -54,6 +57,7 @@ from .cuts import (
 )
 from .errors import model_failure
 from .parsing import Answered, AnswerReader, AskAgain, ThoughtOnly, join_continuation, own_text
+from .provider_batches import batches_of_running_loop
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm, require_prices
 from .streamed_text import stream_handler
 from .tools import Toolbox, ToolContext, Toolset, provider_tools, review_toolsets
@@ -147,11 +151,14 @@ class LLMAgent:
         ]
         if turn_services.replayed_tools is not None:
             available = [(RefusingModel(model), source) for model, source in available]
+        chain = [PricedModel(model, source.price, source.entry, source.listed) for model, source in available]
+        is_batched = llm_settings.batch and turn_services.replayed_tools is None
+        if is_batched:
+            chain = [self._batched(model, source, turn, turn_services) for model, source in available]
+        streams = llm_settings.stream and not is_batched
         return ModelCallHooks(
-            chain=[
-                PricedModel(model, source.price, source.entry, source.listed) for model, source in available
-            ],
-            services=turn_services if llm_settings.stream else replace(turn_services, listener=None),
+            chain=chain,
+            services=turn_services if streams else replace(turn_services, listener=None),
             request_key=fingerprint(sources[0].name, str(llm_settings), asked),
             max_tries=llm_settings.retries + 1,
             deadline=time.monotonic() + turn.timeout_s,
@@ -160,6 +167,47 @@ class LLMAgent:
             max_cost_micros=turn.remaining.cost_micros if REVIEW_PARAMETER in turn.parameters else None,
             form=llm_settings.review_form(turn),
         )
+
+    @staticmethod
+    def _batched(
+        model: Model, source: ModelSource, turn: TurnContext, turn_services: TurnServices
+    ) -> PricedModel:
+        """Return the model with its batch API and prices. Raises AgentFailed: it has no batch API."""
+        price = source.price or source.listed
+        batched = BatchModel(model, source.entry, turn.me.participant_id, turn_services)
+        return PricedModel(batched, price and price.scaled(source.batch_price_share), source.entry)
+
+    async def has_batch_ended(self, handle: str) -> bool:
+        """Return whether a provider's batch has ended.
+
+        Args:
+            handle: What a question of this agent named as its batch.
+
+        Raises:
+            AgentError: The provider does not answer, or does not know the batch; `retryable` says which.
+        """
+        model, batch, sources = await self._model_of_batch(handle)
+        try:
+            return (await batches_of_running_loop().status(model, batch)).status == "ended"
+        except Exception as error:
+            raise model_failure(error, secrets=self._secrets(sources)) from error
+
+    async def cancel_batch(self, handle: str) -> None:
+        """Cancel a provider's batch; an error of the provider is logged.
+
+        Raises:
+            AgentError: The model is not available.
+        """
+        model, batch, _ = await self._model_of_batch(handle)
+        await batches_of_running_loop().cancel(model, batch)
+
+    async def _model_of_batch(self, handle: str) -> tuple[Model, Batch, Sequence[ModelSource]]:
+        """Return model and batch of a handle, with all models of the agent."""
+        parsed, sources = BatchHandle.model_validate_json(handle), self._sources()
+        source = next((source for source in sources if source.entry == parsed.entry), None)
+        if source is None:
+            raise AgentFailed(f"model {parsed.entry!r} is not a model of the agent now", retryable=False)
+        return await pool_of_running_loop().model(source.model), parsed.batch, sources
 
     async def _show_dialog(self, turn: TurnContext, calls: ModelCallHooks) -> ShownDialog:
         """Return the dialog for the model; messages that no longer fit are left out, with minutes of them.

@@ -36,6 +36,7 @@ from ...models.modes.decisions import check_decision
 from ...models.turns.tool_uses import ToolUse
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
+from .batches import BatchModel
 from .caching import CacheLife, cache_settings
 from .call_names import REQUESTS, fingerprint, mark_replayed
 from .errors import is_provider_error, retry_pause_s
@@ -115,6 +116,9 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         if text is not None:
             mark_replayed()
             return self._read_answer(_RESPONSE.validate_json(text), request_context)
+        for source in self.chain:
+            if isinstance(source.model, BatchModel):
+                source.model.request_name = name
         self._tries = 1
         request_context.model = self.chain[self._model_index].model
         if self.cache_life is not None and len(request_context.messages) > self._initial_messages:

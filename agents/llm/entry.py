@@ -180,6 +180,7 @@ class LLMEntry(GuardedEntry):
             max_requests=self.max_requests,
             on_length=self.on_length,
             on_filter=self.on_filter,
+            batch=binding.batch,
             attachments=tuple(env.tables.find_model(name).attachments for name in self.models),
         )
         return LLMAgent(lambda: _sources(self.models, env), llm_settings, toolbox=self._toolbox(env))
@@ -241,7 +242,7 @@ class LLMEntry(GuardedEntry):
         instructions = self.instructions if binding.instructions is None else binding.instructions
         asked = max(self.context_tokens or model.dialog_tokens for model in models)
         asked += PROMPT_TOKENS + estimate_tokens(instructions)
-        costs = [_cost_micros(model, asked, answer) for model in models]
+        costs = [_cost_micros(model, asked, answer, is_batched=binding.batch) for model in models]
         return SpendingBounds(
             tokens=asked + answer,
             cost_micros=None if None in costs else max(cost or 0 for cost in costs),
@@ -264,6 +265,7 @@ class LLMEntry(GuardedEntry):
             context_tokens=self.context_tokens or first.review_tokens or first.dialog_tokens,
             input_usd_per_million=max(price.input for price in priced) if is_priced else None,
             output_usd_per_million=max(price.output for price in priced) if is_priced else None,
+            batch_price_share=max(model.batch_price_share for model in models),
         )
 
     def model_names(self) -> Sequence[str]:
@@ -299,13 +301,14 @@ def _either(first: T | None, second: T) -> T:
 PROMPT_TOKENS = 500
 
 
-def _cost_micros(model: ModelEntry, asked: int, answer: int) -> int | None:
+def _cost_micros(model: ModelEntry, asked: int, answer: int, *, is_batched: bool) -> int | None:
     """Return the cost by the registry's prices; None: no price (the price list is used after the turn)."""
     price = model.own_price
     if price is None:
         return None
     dearest_input = max(price.input, price.cached or 0.0, price.cache_write or 0.0)
-    return round(asked * dearest_input + answer * max(price.output, price.reasoning or 0.0))
+    cost = asked * dearest_input + answer * max(price.output, price.reasoning or 0.0)
+    return round(cost * model.batch_price_share if is_batched else cost)
 
 
 _NOT_RUNNING = (
@@ -355,5 +358,6 @@ def model_source(name: str, env: KindEnv) -> ModelSource:
         price,
         name,
         lacks_price=model.lacks_price(),
+        batch_price_share=model.batch_price_share,
         listed=Price(**listed.model_dump()) if listed is not None and own is None else None,
     )

@@ -9,7 +9,7 @@ The provider counts the tokens. The prices are those of the registry, or else of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, cast
@@ -160,6 +160,12 @@ class Price:
     #: Price of the thinking among the output tokens; None: the price of other output tokens.
     reasoning: float | None = None
 
+    def scaled(self, share: float) -> Price:
+        """Return this share of the prices."""
+        return Price(
+            **{name: None if price is None else share * price for name, price in asdict(self).items()}
+        )
+
     def cost_micros(self, usage: Usage, *, written: int = 0, reasoning: int = 0) -> int:
         """Return the cost in millionths of a US dollar.
 
@@ -235,6 +241,8 @@ class ModelSource:
     lacks_price: bool = False
     #: Price in the price list, if the registry has none.
     listed: Price | None = None
+    #: What a request in a batch costs, as a share of the price.
+    batch_price_share: float = 0.5
 
     @property
     def name(self) -> str:
@@ -308,6 +316,8 @@ class LLMSettings:
     #: off (`keep`, `fail`). No part of the text by which finished calls are found.
     on_length: str = field(default="continue", repr=False)
     on_filter: str = field(default="keep", repr=False)
+    #: Whether requests go through the provider's batch API. No part of the text by which finished calls are found.
+    batch: bool = field(default=False, repr=False)
 
     def form(self, turn: TurnContext) -> type[BaseModel] | type[dict[str, Any]] | None:
         """Return the form of the answer to a turn; None: text."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Entry = AgentEntry | ObjectEntry
 
 #: Hashable form of a binding, as cache key: bindings contain mappings, which have no hash.
-_BindingKey = tuple[str, str | None, float | None, int | None, str, WaitPolicy | None, str]
+_BindingKey = tuple[str, str | None, float | None, int | None, str, WaitPolicy | None, str, bool]
 
 #: Reservation for a turn without a known bound.
 DEFAULT_TOKENS = 4_000
@@ -410,12 +410,12 @@ def _key_of(binding: AgentBinding) -> _BindingKey:
     parameters = json.dumps(binding.parameters, sort_keys=True) if binding.parameters else ""
     return (
         *(binding.agent, binding.instructions, binding.temperature, binding.max_tokens),
-        *(parameters, binding.wait, json.dumps(binding.session) if binding.session else ""),
+        *(parameters, binding.wait, json.dumps(binding.session) if binding.session else "", binding.batch),
     )
 
 
 def _binding_of(key: _BindingKey) -> AgentBinding:
-    agent, instructions, temperature, max_tokens, parameters, wait, session = key
+    agent, instructions, temperature, max_tokens, parameters, wait, session, batch = key
     return AgentBinding(
         agent=agent,
         instructions=instructions,
@@ -424,4 +424,5 @@ def _binding_of(key: _BindingKey) -> AgentBinding:
         parameters=json.loads(parameters or "{}"),
         wait=wait,
         session=json.loads(session) if session else None,
+        batch=batch,
     )

@@ -14,10 +14,13 @@ from ...config.project import describe_owner, list_moved_projects, unread_agents
 from ...config.settings import Settings, find_settings_problems
 from ...config.sources import settings_file
 from ...config.standard_variables import load_telemetry_settings
-from ...models.errors import MissingPackage, RegistryError
+from ...models.errors import InvalidInput, MissingPackage, RegistryError
 from ...models.extras import check_installed
 from ...models.sessions.known_agents import PRICE_ADVICE
 from ...models.sessions.options import AgentBinding
+from ...reviews.batches.needs import check_seats
+from ...reviews.panels import load_panels
+from ...reviews.values.panels import readers_of
 from ...tasks.planning.dispatch import format_amount
 from ...workers.local.code_check import importing_as_workers
 from ...workers.tracing.setup import find_problem
@@ -97,6 +100,7 @@ def check_agents(settings: Settings, *, probe: bool = False) -> Iterator[CheckRe
     for problem in problems:
         yield warning("agents", str(problem), "its turns fail until this is fixed")
     yield from _prices(registry)
+    yield from _batch_panels(registry)
     if probe:
         yield from _probe_endpoints(registry)
     yield from _limits(settings, registry)
@@ -109,6 +113,22 @@ def _prices(registry: Registry) -> Iterator[CheckResult]:
         shown = name if name == model.model else f"{name} ({model.model})"
         text = f"{shown}: {price or 'no price'}"
         yield good("prices", text, "" if price else f"sessions with a cost budget refuse it: {PRICE_ADVICE}")
+
+
+def _batch_panels(registry: Registry) -> Iterator[CheckResult]:
+    """Report the review panels whose models are asked through batch APIs, and models without one."""
+    try:
+        panels = [panel for panel in load_panels().values() if panel.batch_api]
+    except InvalidInput as error:
+        yield warning("review panels", str(error), "its reviews fail until this is fixed")
+        return
+    for panel in panels:
+        try:
+            check_seats(panel, readers_of(panel, registry.reader_models()))
+        except InvalidInput as error:
+            yield warning("batch APIs", f"panel {panel.name}: {error}", "its reviews are refused")
+        else:
+            yield good("batch APIs", f"panel {panel.name}: its models are asked in batches")
 
 
 def _probe_endpoints(registry: Registry) -> Iterator[CheckResult]:

@@ -128,6 +128,8 @@ class LocalReviewRequest:
     parallel: int | None = None
     #: Findings with less confidence are dropped; None: the panel's setting.
     min_confidence: float | None = None
+    #: Whether models are asked through batch APIs; None: the panel's setting.
+    batch_api: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,14 +278,11 @@ def _wait_for_deliveries(run: ReviewRun, local_runtime: LocalRuntime) -> tuple[s
 def _order(asked: LocalReviewRequest, settings: Settings, registry: Registry) -> ReviewRequest:
     order = asked.order(open_archive(settings))
     limits = {name: value for name, value in asked.limits if value is not None}
-    changes: dict[str, object] = {"batch": order.panel.batch.model_copy(update=limits)}
-    if asked.parallel is not None:
-        changes["parallel"] = asked.parallel
-    if asked.min_confidence is not None:
-        changes["min_confidence"] = asked.min_confidence
+    changes = {name: getattr(asked, name) for name in ("parallel", "min_confidence", "batch_api")}
+    given = {name: value for name, value in changes.items() if value is not None}
     return replace(
         order,
-        panel=order.panel.model_copy(update=changes),
+        panel=order.panel.model_copy(update={"batch": order.panel.batch.model_copy(update=limits), **given}),
         models=registry.reader_models(),
         programs=registry.program_identities(),
     )

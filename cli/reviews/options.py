@@ -151,6 +151,14 @@ Parallel = Annotated[
         show_default="limit of the panel",
     ),
 ]
+BatchApi = Annotated[
+    bool | None,
+    typer.Option(
+        "--batch/--no-batch",
+        help="Ask models through the batch APIs of their providers: half the price, and answers within a day.",
+        show_default="setting of the panel",
+    ),
+]
 KnownFindings = Annotated[
     Path | None,
     typer.Option(
@@ -239,6 +247,7 @@ OF_ANY_REVIEW: Mapping[str, Option] = {
     "max_tokens": (MaxTokens, None),
     "max_usd": (MaxUsd, None),
     "parallel": (Parallel, None),
+    "batch_api": (BatchApi, None),
     "min_confidence": (MinConfidence, None),
 }
 #: Options of a review of files, in a command or a schedule.

@@ -41,6 +41,7 @@ class ReviewOptions:
     max_tokens: int | None
     max_usd: float | None
     parallel: int | None
+    batch_api: bool | None
     min_confidence: float | None
     dry_run: bool
     verbose: bool
@@ -71,7 +72,11 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
         )
     limits = BatchLimits(max_tokens=wishes.max_tokens, max_usd=wishes.max_usd)
     asked = LocalReviewRequest(
-        order=order, limits=limits, parallel=wishes.parallel, min_confidence=wishes.min_confidence
+        order=order,
+        limits=limits,
+        parallel=wishes.parallel,
+        min_confidence=wishes.min_confidence,
+        batch_api=wishes.batch_api,
     )
     if wishes.dry_run:
         print_estimate(estimate_local_review(asked), as_json=wishes.as_json)

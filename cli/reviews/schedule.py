@@ -174,7 +174,11 @@ def _action(options: dict[str, Any]) -> dict[str, Any]:
         options |= {"since": None, "since_last": True}
     if options["against"] == last:
         options["against"] = None
-    return {name: value for name, value in options.items() if value not in (None, False, [])}
+    return {
+        name: value
+        for name, value in options.items()
+        if value not in (None, False, []) or (name == "batch_api" and value is False)  # of --no-batch
+    }
 
 
 def list_all(as_json: AsJson = False) -> None:

@@ -166,6 +166,8 @@ class LiveView:
             yield self._child_line(event)
         elif "session_id" in (event.data or {}):
             return  # of a turn that waits for a sub-session
+        elif event_type == "turn.parked" and "batch" in (event.data or {}):
+            yield self._turn_line(event, "waiting for a batch of its provider")
         elif event_type in _WAIT_TEXTS:
             yield self._question_line(event, _WAIT_TEXTS[event_type])
         elif event_type in (lines := self._lines_by_type()):

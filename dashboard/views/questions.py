@@ -165,7 +165,7 @@ def open_questions(state: SessionState, roster: Roster, title: str) -> Iterator[
         CorruptSession: A stored record is invalid.
     """
     for turn, waiting in parked_questions(state, state.open_turns()):
-        if turn.parking is None or waiting.child is not None or waiting.delivery is not None:
+        if turn.parking is None or not waiting.is_for_people:
             continue
         names = waiting.asked or (turn.participant,)
         expects = decode_planned_turn(state, turn, roster.names).expects

@@ -16,6 +16,10 @@ PRICE_ADVICE = (
 )
 
 
+#: Providers whose models have a batch API here.
+BATCH_PROVIDERS = ("anthropic", "google", "openai", "openai-responses")
+
+
 class KnownAgents(frozenset[str]):
     """Names of agents.
 
@@ -74,6 +78,22 @@ class ReaderModel(Frozen):
     #: US dollars per million tokens; None: not in the registry.
     input_usd_per_million: float | None = None
     output_usd_per_million: float | None = None
+    #: What a request in a batch of the provider costs, as a share of these prices. Left out if it is the default.
+    batch_price_share: float = Field(default=0.5, exclude_if=lambda share: share == 0.5)
+
+    @property
+    def has_batch_api(self) -> bool:
+        """Return whether its provider has a batch API; True if the model is not known."""
+        return not self.model or self.model.partition(":")[0] in BATCH_PROVIDERS
+
+    def in_batches(self) -> Self:
+        """Return the model with the prices of requests in batches."""
+        prices = {
+            name: price * self.batch_price_share
+            for name in ("input_usd_per_million", "output_usd_per_million")
+            if (price := getattr(self, name)) is not None
+        }
+        return self.model_copy(update=prices)
 
     @property
     def is_priced(self) -> bool:

@@ -225,6 +225,9 @@ class AgentBinding(Frozen):
     description: Description | None = Field(default=None, exclude_if=lambda text: text is None)
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: int | None = Field(default=None, ge=1)
+    #: Whether its model requests go through the batch API of the provider, which costs less and takes up to a day. Left
+    #: out if not.
+    batch: bool = Field(default=False, exclude_if=lambda is_batch: not is_batch)
     #: Queue of the turns: only workers that consume it run them. None: that of the agents file. Left out if it is not given.
     queue: AgentQueueName | None = Field(default=None, exclude_if=lambda name: name is None)
     #: Handed to the agent as `TurnContext.parameters`, over the session's own.

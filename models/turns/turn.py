@@ -183,6 +183,8 @@ class Question(Frozen):
     tool: ShortText | None = None
     #: Name of the tool call that asks; empty: the agent itself asks.
     call: str = Field(default="", max_length=1_000)
+    #: The batch of a provider that answers a model request, instead of a person: its handle, as JSON. Left out if it is empty.
+    batch: str = Field(default="", max_length=8_000, exclude_if=not_)
 
     @property
     def is_for_approval(self) -> bool:

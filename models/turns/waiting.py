@@ -183,6 +183,15 @@ class ChildSession(Frozen):
         return not self.document
 
 
+class BatchChecks(Frozen):
+    """Checks of a parked turn whose model request is in a provider's batch."""
+
+    #: Checks since it was parked.
+    count: int = 0
+    #: Time of the next check, in milliseconds since the epoch.
+    due_ms: int = 0
+
+
 class ParkedQuestion(Frozen):
     """The open question of a parked turn, and its messages and answers so far."""
 
@@ -199,10 +208,16 @@ class ParkedQuestion(Frozen):
     passed_on: int = 0
     delivery: RemoteDelivery | None = None
     child: ChildSession | None = None
+    batch_checks: BatchChecks | None = None
     answers: tuple[GivenAnswer, ...] = ()
     lines: tuple[AddedMessage, ...] = ()
     #: What a guard holds until a person decides, or held before; None: no guard has parked the turn.
     hold: GuardHold | None = None
+
+    @property
+    def is_for_people(self) -> bool:
+        """Return whether a person may answer, and not a remote system, a sub-session or a provider's batch."""
+        return self.delivery is None and self.child is None and self.batch_checks is None
 
     @property
     def is_for_guard(self) -> bool:

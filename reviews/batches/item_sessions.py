@@ -75,7 +75,10 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
     }
     return Submission.build(
         collab,
-        agents={seat.name: _binding(seat) for seat in panel.seats},
+        agents={
+            seat.name: _binding(seat, batch=panel.batch_api and seat.name in head.readers)
+            for seat in panel.seats
+        },
         stop=_stop(head, record),
         options=panel.options,
         policy=panel.policy,
@@ -109,12 +112,13 @@ def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, J
     return parameter
 
 
-def _binding(seat: Seat) -> dict[str, object]:
+def _binding(seat: Seat, *, batch: bool) -> dict[str, object]:
     fields = {
         "agent": seat.agent,
         "instructions": seat_instructions(seat),
         "temperature": seat.temperature,
         "max_tokens": seat.max_tokens,
+        "batch": batch or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -138,8 +142,8 @@ def _turn_limits(head: BatchHead, record: ItemRecord, panel: Panel) -> TurnLimit
 def _stop(head: BatchHead, record: ItemRecord) -> StopCondition | None:
     """Return the stop condition: that of the panel, and the item's share of the batch's budget."""
     conditions: list[StopCondition] = []
-    if head.panel.stop is not None:
-        conditions.append(read_stop(head.panel.stop))
+    if head.panel.session_stop is not None:
+        conditions.append(read_stop(head.panel.session_stop))
     if record.tokens is not None:
         conditions.append(TokenBudget(record.tokens))
     if record.cost_micros is not None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from ...models.errors import InvalidInput
 from ...models.modes import mode_of
-from ...models.sessions.known_agents import PRICE_ADVICE, ReaderModel
+from ...models.sessions.known_agents import BATCH_PROVIDERS, PRICE_ADVICE, ReaderModel
 from ...models.turns.message_lists import MAX_TOKENS_PER_ESTIMATED, estimate_tokens
 from ..chunks.planner import ORCHESTRATOR, PlannedSession, panel_of_part
 from ..state.records import Needs
@@ -74,17 +74,21 @@ def count_shares(panel: Panel, readers: Mapping[str, ReaderModel], part: ItemPar
     return sum(map(_requests_of, _model_seats(panel, readers, part)))
 
 
-def refuse_unpriced(panel: Panel, readers: Mapping[str, ReaderModel]) -> None:
-    """Refuse a cost limit that does not count the requests of a seat.
+def check_seats(panel: Panel, readers: Mapping[str, ReaderModel]) -> None:
+    """Refuse a cost limit that does not count the requests of a seat, and batches of a model without a batch API.
 
     Raises:
-        InvalidInput: The message names the seat, and the line that its model lacks.
+        InvalidInput: The message names the seat, and what its model lacks.
     """
-    if panel.batch.max_usd is None and panel.limits.turn_usd is None:
-        return
+    is_limited = panel.batch.max_usd is not None or panel.limits.turn_usd is not None
     for seat in panel.seats:
-        if seat.name in readers and not readers[seat.name].is_priced:
+        model = readers.get(seat.name)
+        rule = ""
+        if model is not None and is_limited and not model.is_priced:
             rule = f"must have a price for each of its models, because the review has a cost limit: {PRICE_ADVICE}"
+        elif model is not None and panel.batch_api and not model.has_batch_api:
+            rule = f"must have a model of a provider with a batch API ({', '.join(BATCH_PROVIDERS)}), or use --no-batch"
+        if rule:
             raise InvalidInput(f"seats.{seat.name}.agent", seat.agent, rule)
 
 

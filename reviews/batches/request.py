@@ -19,7 +19,7 @@ from ..values.changes import ChangeDescription
 from ..values.panels import Panel, PanelTool, readers_of
 from ..values.runs import Item, ReadItem, SkippedItem
 from ..values.tool_settings import ToolSettings
-from .needs import is_read_by_models, refuse_unpriced, session_needs
+from .needs import check_seats, is_read_by_models, session_needs
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
@@ -125,7 +125,7 @@ def estimate_review(
     """Return what a review needs, with `order.models` as models. Raises InvalidInput, ArchiveUnavailable."""
     order, _ = without_missing_tools(order)
     readers = readers_of(order.panel, order.models, known_agents=known_agents)
-    refuse_unpriced(order.panel, readers)
+    check_seats(order.panel, readers)
     project = Project(order.panel, order.folder)
     planner = planner_of(order, readers, project)
     skipped, plans = list(order.settings.notes), list[ItemPlan]()

@@ -22,7 +22,7 @@ from ..values.panels import PanelTool, matches_name, readers_of
 from ..values.runs import Item, ItemResult, ReadItem, SkippedItem, SkippedList
 from .batch import advance_batch
 from .context import ReviewContext
-from .needs import refuse_unpriced, reserved_needs
+from .needs import check_seats, reserved_needs
 from .program_runs import Outputs, outputs_of, run_programs
 from .request import ReviewRequest, is_reviewable, planner_of, without_missing_tools
 
@@ -203,7 +203,7 @@ def start_batch(
     readers = readers_of(
         order.panel, {**order.models, **workers.reader_models()}, known_agents=workers.known_agents()
     )
-    refuse_unpriced(order.panel, readers)
+    check_seats(order.panel, readers)
     programs = {**order.programs, **workers.program_identities()}
     head = BatchHead(
         batch_id=order.batch_id,

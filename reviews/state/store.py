@@ -22,6 +22,8 @@ from .records import BatchHead, BatchView, ItemRecord, Needs, batch_view
 
 #: Milliseconds until the next check of a running item.
 ITEM_CHECK_MS = 10_000
+#: The same where many items wait for batches of providers.
+BATCH_API_CHECK_MS = 120_000
 #: Seconds within which a batch must be submitted completely; after that its data expires.
 OPENING_S = 3_600
 _FIELDS = ("item", "state", "attempt", "tokens", "cost", "result", "outputs")
@@ -64,8 +66,9 @@ class ReviewStore:
         fields: Fields = {
             "format": FORMATS["review"],
             "started_ms": now,
-            "parallel": head.panel.parallel,
+            "parallel": head.panel.side_by_side,
             "attempts": head.panel.attempts,
+            "look_ms": BATCH_API_CHECK_MS if head.panel.batch_api else ITEM_CHECK_MS,
             "limit_tokens": limits.max_tokens or 0,
             "limit_cost": limits.max_cost_micros or 0,
             "span_ms": span_ms,

@@ -28,6 +28,7 @@ import hashlib
 import json
 from collections.abc import Container, Iterable, Mapping
 from fnmatch import fnmatchcase
+from operator import not_
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
@@ -43,6 +44,9 @@ from ...models.sessions.stop_syntax import read_stop
 from ...models.text.durations import Duration
 from ...models.turns.frozen import Frozen, ShortText
 
+#: Sessions side by side, and seconds of a session, whose models are asked through batch APIs: each of several
+#: batches in a row takes a day at most.
+BATCH_API_PARALLEL, BATCH_API_DEADLINE_S = 1_000, 3 * 86_400
 #: Seats of a panel.
 MAX_SEATS = 50
 
@@ -162,6 +166,9 @@ class Panel(Frozen):
     #: Sessions side by side.
     parallel: Annotated[int, Field(ge=1, le=64)] = 4
     batch: BatchLimits = BatchLimits()
+    #: Whether models are asked through the batch APIs of their providers, which cost less and take up to a day. Left out
+    #: if not.
+    batch_api: bool = Field(default=False, exclude_if=not_)
 
     @model_validator(mode="after")
     def _check_seat_names(self) -> Self:
@@ -169,6 +176,18 @@ class Panel(Frozen):
         if len(set(names)) < len(names):
             raise ValueError("must have `seats` with different names, and `tools` with different agents")
         return self
+
+    @property
+    def side_by_side(self) -> int:
+        """Number of sessions side by side. With batch APIs nearly all of them wait, and need no worker."""
+        return max(self.parallel, BATCH_API_PARALLEL) if self.batch_api else self.parallel
+
+    @property
+    def session_stop(self) -> dict[str, JsonValue] | None:
+        """When the session of an item ends. With batch APIs, a deadline leaves time for them."""
+        if not self.batch_api or self.stop is None or "deadline_s" not in self.stop:
+            return self.stop
+        return {**self.stop, "deadline_s": BATCH_API_DEADLINE_S}
 
     def rules_for(self, path: str) -> str:
         """Return the rules of the panel for the item at `path`; empty: there are none."""
@@ -224,7 +243,7 @@ class Panel(Frozen):
 
     def sha(self, *versions: str) -> str:
         """Return 64 hexadecimal digits that change with the content of the panel; `versions`: of its programs."""
-        how_it_runs = {"batch", "parallel", "attempts", "files", "exclude"}
+        how_it_runs = {"batch", "batch_api", "parallel", "attempts", "files", "exclude"}
         content = [self.model_dump(mode="json", exclude=how_it_runs), sorted(versions)]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -239,8 +258,13 @@ def _fill_seat(seat: Seat, model: str | None) -> Seat | None:
 def readers_of(
     panel: Panel, models: Mapping[str, ReaderModel], *, known_agents: Iterable[str] = ()
 ) -> dict[str, ReaderModel]:
-    """Return the models in the seats of a panel, by seat. In a seat for a model, an agent that is not known is one."""
+    """Return the models in the seats of a panel, by seat, with the prices that it pays.
+
+    In a seat for a model, an agent that is not known is one.
+    """
     agent_names = frozenset(known_agents)
+    if panel.batch_api:
+        models = {name: model.in_batches() for name, model in models.items()}
     return {
         seat.name: models.get(seat.agent, ReaderModel())
         for seat in panel.seats

@@ -38,6 +38,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{review:ID}:files` | hash | files that models may read, compressed, by path |
 | `symposia:{review:ID}:reads:N` | hash | files that were read for an item: path and digest |
 | `symposia:notices:AGENT` | stream | notifications of an agent about its tasks and conversations (field `n`); capped, TTL one week |
+| `symposia:batch:ID` | set | turns (`session|turn`) that wait for a provider's batch; TTL three days |
 | `symposia:due` | sorted set | unfinished sessions, by the time of the next sweep |
 | `symposia:owed` | sorted set | archive queue: sessions with pending archive writes, by the time of the next attempt |
 | `symposia:sessions` | sorted set | sessions, by opening time; before a session is opened, by the time it was listed |
@@ -127,6 +128,11 @@ def worker_lease_key(part: str) -> str:
 def session_key(session_id: str, part: str) -> str:
     """Return the key of one part of a session, e.g. `symposia:{...}:dialog`."""
     return f"{PREFIX}:{{{session_id}}}:{part}"
+
+
+def batch_members_key(batch_id: str) -> str:
+    """Return the key of the turns that wait for a provider's batch."""
+    return f"{PREFIX}:batch:{batch_id}"
 
 
 def once_key(message: str) -> str:

@@ -116,6 +116,8 @@ class _Stored(BaseModel):
     wake_ms: int | None = None
     #: Sub-session that the turn waits for, or waited for when it was dropped.
     child: str | None = None
+    #: Handle of the provider's batch that the turn waits for, or waited for when it was dropped.
+    batch: str | None = None
     task: str = ""
     worker: str = ""
     #: Token of a grant, and the process of the worker that has it.

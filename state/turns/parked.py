@@ -90,6 +90,7 @@ class ParkedTurnStore:
         spent: Accounts | None = None,
         task: TaskInfo | None = None,
         child: tuple[str, int, int] | None = None,
+        batch: str = "",
         notes: Sequence[JournalNote] = (),
     ) -> ScriptAnswer:
         """Park a turn; return `parked`, `stale`, `done` or `missing`.
@@ -105,6 +106,7 @@ class ParkedTurnStore:
             spent: Usage of this attempt and of others that it has found, by their tokens.
             task: Celery task that parks the turn; None: monitors are not informed.
             child: Id of the sub-session that the turn waits for, with the tokens and the cost that stay reserved for it.
+            batch: Handle of the provider's batch that the turn waits for.
             notes: Entries for the journal.
         """
         args: dict[str, ScriptValue] = {
@@ -119,6 +121,7 @@ class ParkedTurnStore:
             "task": task.id if task else "",
             "worker": task.worker if task else "",
             "notes": format_notes(notes),
+            "batch": batch,
         }
         raw = call_on_session(
             self._client, "parked/park", session_id, args, scope=grant.scope, rest=child or ()

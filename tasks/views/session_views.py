@@ -152,7 +152,7 @@ def _open_turn(facts: SessionFacts, state: SessionState, record: TurnRecord) -> 
         participant=record.participant,
         scope=record.scope,
         item=item,
-        parked=record.parking is not None and record.child is None,
+        parked=record.parking is not None and record.child is None and record.batch is None,
         unbegun=record.status == "planned",
     )
 

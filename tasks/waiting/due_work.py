@@ -21,6 +21,7 @@ from ..runtime.graph import report_dropped
 from ..runtime.runtime import Runtime
 from ..turns.results import FAILURE_EFFECTS, TurnEnd, describe_faults, summarize_failure
 from ..views.session_views import SessionFacts
+from .model_batches import check_batch
 from .parked_turn import ParkedTurn, read_question
 from .replies import end_wait, fail_parked_turn, record_work, reminders_ms
 from .subsessions.opening import tend_child
@@ -158,6 +159,8 @@ def handle_due_work(runtime: Runtime, facts: SessionFacts, state: SessionState, 
         return TurnEnd("gone")
     if parked.parking.until_ms is not None and state.now_ms >= parked.parking.until_ms:
         return apply_deadline_policy(runtime, parked)
+    if parked.waiting.batch_checks is not None:
+        return check_batch(runtime, parked, parked.waiting.batch_checks)
     if parked.waiting.child is not None:
         return tend_child(runtime, parked, parked.waiting.child)
     delivery = parked.waiting.delivery

@@ -149,6 +149,11 @@ class ParkedTurn:
         )
         return self._build_return(waiting, rule=rule, agent=agent, outcome=outcome, error=error)
 
+    def build_resumption(self) -> Reply:
+        """Return the reply that returns the turn to the workers: the provider's batch has ended."""
+        waiting = self.waiting.model_copy(update={"batch_checks": None})
+        return self._build_return(waiting, rule=ReplyRule.CHILD, outcome="asked")
+
     def _build_continuation(
         self, text: str | None, *, by: str | None, rule: ReplyRule, output: JsonValue, error: str
     ) -> Reply:

@@ -24,6 +24,7 @@ from ...models.turns.turn import Question, TurnContext, TurnOutcome
 from ...models.turns.waiting import (
     AddedMessage,
     Awaits,
+    BatchChecks,
     ChildSession,
     GuardHold,
     ParkedQuestion,
@@ -33,12 +34,14 @@ from ...models.turns.waiting import (
 from ...state.redis.readers import server_ms
 from ...state.sessions.records import ScriptAnswer
 from ...state.sessions.requests import JournalNote
+from ...state.turns.batch_members import BatchMembers
 from ...state.turns.parked import FAR_MS, EventData, Inbox, InboxEntry, ParkedTurnStore
 from ..runtime.runtime import Runtime
 from ..turns.results import TurnEnd
 from ..turns.turn import Turn, count_end, retry_during_outage
 from ..views.session_views import SessionFacts
 from .due_work import deliver_turn
+from .model_batches import FIRST_CHECK_MS, WAITING, batch_id, leave_batch
 from .parked_turn import ParkedTurn, read_question
 from .replies import reminders_ms, request_planning
 from .subsessions.opening import find_session, open_child, plan_child, reservation_of_child
@@ -89,6 +92,10 @@ def park_turn(
     deadline_s = waiting.policy.deadline_s
     until_in_ms = None if deadline_s is None else int(deadline_s * 1000)
     tended_in_ms = runtime.limits.lease_ms if is_remote or child else FAR_MS
+    batch = waiting.question.batch
+    if batch:
+        tended_in_ms = FIRST_CHECK_MS
+        BatchMembers(runtime.store.client).add(batch_id(batch), turn.session_id, turn.number)
     park = partial(
         ParkedTurnStore(runtime.store.client).park,
         turn.session_id,
@@ -101,6 +108,7 @@ def park_turn(
         spent={**turn.journal.accounts(), turn.grant.token: outcome.usage},
         task=turn.task,
         child=None if child is None else reservation_of_child(child),
+        batch=batch,
         notes=notes,
     )
 
@@ -116,6 +124,8 @@ def park_turn(
     turn.admission.record_end(answer, outcome.usage, done=is_parked)
     count_end(runtime, turn, TurnOutcomeLabel.PARKED, refused="" if is_parked else answer.word)
     parked = None if answer.state is None else read_question(turn.facts, answer.state, turn.number)
+    if batch and not is_parked and answer.word != "stale":  # the turn is not needed any more
+        leave_batch(runtime, turn.facts, turn.record, batch)
     if parked is None:
         # Keep the inbox entries, because another worker may have parked this turn; readers remove stale
         # entries.
@@ -135,6 +145,8 @@ def _start_wait(runtime: Runtime, parked: ParkedTurn, agent: AnyAgent, word: str
     if isinstance(agent, ExternalAgent) and parked.waiting.delivery is not None:
         end = deliver_turn(runtime, parked, agent, parked.waiting.delivery)
         return end if end.failed else replace(end, awaits=Awaits.REMOTE)
+    if parked.waiting.question.batch:
+        return TurnEnd(word, WAITING, awaits=Awaits.REMOTE)
     summary = f"parked: waiting for {excerpt(', '.join(parked.waiting.asked))}"
     return TurnEnd(word, summary, awaits=Awaits.HUMAN)
 
@@ -146,6 +158,8 @@ def _about(waiting: ParkedQuestion) -> EventData:
     text = text[:_MAX_EVENT_TEXT]
     if waiting.child is not None:
         return {"session_id": waiting.child.session_id, "question": text}
+    if waiting.question.batch:
+        return {"batch": batch_id(waiting.question.batch)}
     about: dict[str, JsonValue] = {"asked": list(waiting.asked), "question": text}
     return {**about, "tool": waiting.question.tool} if waiting.question.is_for_approval else about
 
@@ -172,15 +186,17 @@ def _waiting(
     if question.is_for_approval:  # the agent knows its own secrets only
         scrubbed = scrub_secrets(question.text, runtime.agents.services.secrets)
         question = question.model_copy(update={"text": scrubbed})
+    if question.batch and not hasattr(agent, "has_batch_ended"):
+        raise BadOutcome("question.batch: must be empty, except for an agent with batches")
     me = turn.planned.participant
-    is_call = question.session is not None or question.is_for_approval
+    is_call = question.session is not None or question.is_for_approval or bool(question.batch)
     is_own = isinstance(agent, DeferredAgent) and question.to == me and not is_call and hold is None
     before = turn.waiting or ParkedQuestion(question=question)
     if len(before.answers) >= MAX_QUESTIONS:
         raise BadOutcome(f"question: exceeds the limit of {MAX_QUESTIONS} questions in a turn")
     addressees: tuple[str, ...] = (question.to,)
-    if question.session is not None or (is_own and isinstance(agent, SessionAgent)):
-        addressees = ()  # a sub-session answers
+    if question.batch or question.session is not None or (is_own and isinstance(agent, SessionAgent)):
+        addressees = ()  # a sub-session or a provider answers
     elif is_own:
         addressees = (turn.grant.substitute or me,)
     return ParkedQuestion(
@@ -189,6 +205,7 @@ def _waiting(
         asked=addressees,
         policy=_wait_policy(runtime, turn, agent, question, is_own=is_own, is_held=hold is not None),
         passed_on=before.passed_on,
+        batch_checks=BatchChecks() if question.batch else None,
         answers=before.answers,
         hold=hold or _without_answer(before.hold),
         lines=(*before.lines, *(AddedMessage(speaker=me, draft=draft) for draft in outcome.messages)),
@@ -206,8 +223,8 @@ def _without_answer(hold: GuardHold | None) -> GuardHold | None:
 def _wait_policy(
     runtime: Runtime, turn: Turn, agent: AnyAgent, question: Question, *, is_own: bool, is_held: bool
 ) -> WaitPolicy:
-    if question.session is not None:
-        return WaitPolicy(deadline_s=None)  # a sub-session ends by itself
+    if question.session is not None or question.batch:
+        return WaitPolicy(deadline_s=None)  # a sub-session or a batch ends by itself
     if is_own and isinstance(agent, DeferredAgent):
         return agent.wait
     _check_asked(turn.facts, question, decides=is_held or question.is_for_approval)

@@ -237,6 +237,8 @@ def _times(parked: ParkedTurn, waiting: ParkedQuestion, until_ms: int | None) ->
         yield waiting.delivery.due_ms
     if waiting.child is not None:
         yield waiting.child.due_ms
+    if waiting.batch_checks is not None:
+        yield waiting.batch_checks.due_ms
     for after_ms in reminders_ms(waiting)[waiting.reminded :]:
         yield parked.parking.parked_ms + after_ms
 

@@ -139,6 +139,7 @@ def test_unknown_report_format_is_refused(installation):
 def test_every_option_of_a_review_is_a_field_of_a_schedule():
     own = {"everything": True, "no_config": True, "include": ["*.py"], "exclude": ["t"], "config": ["a.toml"]}
     numbers = {"max_tokens": 5, "max_usd": 0.5, "parallel": 2, "min_confidence": 0.5, "pull_request": 3}
+    numbers["batch_api"] = False
     for name in (*OF_FILES, *OF_ANY_REVIEW):
         value = {**own, **numbers}.get(name, "name" if name != "repository_url" else "https://a.b/c/d")
         action = ReviewAction(panel="code", root="shop", **{name: value})

@@ -218,6 +218,8 @@ def _state_of(name: str, parts: SessionParts, lost_turns: Sequence[int]) -> str:
 def _turn_words(record: TurnRecord, now_ms: int) -> str:
     if record.status == "parked" and record.child is not None:
         return "waiting for a session"
+    if record.status == "parked" and record.batch is not None:
+        return "waiting for a batch"
     if record.status == "planned" and (record.queued_ms or 0) > now_ms:
         return "retries" if record.failures else "postponed"
     return _TURN_WORDS.get(record.status, record.status)

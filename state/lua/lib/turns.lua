@@ -15,6 +15,7 @@
 --- grants the turn again leaves it as it is: it then names an earlier token.
 --- `lost_worker` of a record: that process, if the lease was ended because the process was lost.
 --- `child` of a record: id of the sub-session that the turn waits for, or waited for when it was dropped.
+--- `batch` of a record: handle of the provider's batch that the turn waits for, or waited for when it was dropped.
 --- A turn number below `next` without a record has been closed and consumed. Exactly-once needs no
 --- more memory than this, so the hash stays small in any session.
 

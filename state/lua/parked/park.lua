@@ -1,6 +1,6 @@
 --- parked/park: parks a turn until an answer arrives: its lock is free, and no worker waits.
 --- KEYS: session dialog events journal turns spare lock
---- ARGV: number token reply until_in_ms wake_in_ms wait about spent task worker notes child*
+--- ARGV: number token reply until_in_ms wake_in_ms wait about spent task worker notes batch child*
 --- USES: clock locks view turns events accounts late_spending limits compacting
 --- ANSWERS: parked(view) stale(view) done(view) missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
@@ -8,7 +8,8 @@
 --- its token. From now on only a caller with the reply token `reply` can close the turn. The turn reserves
 --- nothing of the session's limits any more: its spending is booked. But while it waits for a sub-session (`child`: its
 --- id, and the tokens and the cost that it may spend) these amounts stay reserved. `task` and `worker`: the Celery task
---- that parks the turn and its worker, kept until the wait ends, so that monitors learn of the end. The session may
+--- that parks the turn and its worker, kept until the wait ends, so that monitors learn of the end. A turn that waits
+--- for a provider's batch (`batch`: its handle) keeps what is left of its reservation, because the provider charges it. The session may
 --- wait for long, so its streams are compacted.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = read_turn(turns, number)
@@ -32,8 +33,14 @@ turn.dispatches, turn.swept_ms, turn.queued_ms = 0, nil, nil
 turn.task, turn.worker = task, worker
 turn.snapshot, turn.broadcast = turn.snapshot or nil, turn.broadcast or nil -- without two fields that are `false`
 turn.child = child[1]
-reserve(session, turn, 'tokens', tonumber(child[2] or 0))
-reserve(session, turn, 'cost', tonumber(child[3] or 0))
+turn.batch = batch ~= '' and batch or nil
+local tokens, cost = tonumber(child[2] or 0), tonumber(child[3] or 0)
+if turn.batch then
+  tokens = math.max((turn.reserved_tokens or 0) - booked[1] - booked[2], 0)
+  cost = math.max((turn.reserved_cost or 0) - booked[5], 0)
+end
+reserve(session, turn, 'tokens', tokens)
+reserve(session, turn, 'cost', cost)
 save_turn(turns, number, turn)
 redis.call('HSET', turns, number .. ':wait', wait)
 local data = cjson.decode(about)

@@ -27,7 +27,7 @@ if turn.status ~= 'parked' then return { 'double' } end
 if rule == 'person' and turn.until_ms and NOW > turn.until_ms then return { 'late' } end
 if rule == 'deadline' and not (turn.until_ms and NOW >= turn.until_ms) then return { 'early' } end
 
-turn.request, turn.task, turn.worker, turn.child = request, nil, nil, nil
+turn.request, turn.task, turn.worker, turn.child, turn.batch = request, nil, nil, nil, nil
 if spent ~= '' then book_accounts(session, turn, spent) end
 release_reservation(session, turn)
 local data = cjson.decode(about)

@@ -6,7 +6,7 @@
 --- GUARANTEE: an item is given out once per attempt; at most `parallel` items are running. The spending so far and
 --- what the running items may still spend never exceed a limit together. An item starts only if the rest of a limit
 --- is at least what it is estimated to need; items that need more wait, and later ones that fit start first. `overdue`: running items that no
---- worker has checked for `look_ms`; `idle`: nothing waits and nothing is running.
+--- worker has checked for `look_ms`, unless the batch has its own; `idle`: nothing waits and nothing is running.
 local state = redis.call('HGET', batch, 'state')
 if not state then return { 'missing' } end
 if state == 'opening' then return { 'opening' } end
@@ -14,6 +14,7 @@ if state ~= 'running' and state ~= 'stopping' then return { 'closed' } end
 
 local function number_of(field) return tonumber(redis.call('HGET', batch, field) or nil) or 0 end
 
+look_ms = tonumber(redis.call('HGET', batch, 'look_ms') or look_ms)
 local overdue = redis.call('ZRANGEBYSCORE', running, '-inf', NOW)
 for _, number in ipairs(overdue) do redis.call('ZADD', running, NOW + look_ms, number) end
 local running_count = redis.call('ZCARD', running)

@@ -51,7 +51,7 @@ each_turn(turns, function(number, turn)
       redis.call('HDEL', turns, number)
     end
   else
-    if not (is_stopping and turn.status == 'parked' and not turn.child) then open = open + 1 end
+    if not (is_stopping and turn.status == 'parked' and not (turn.child or turn.batch)) then open = open + 1 end
     local next_ms
     local is_sent = turn.dispatches > 0
     if turn.status == 'parked' then

@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from scaling import patient
+
 _SUPPORT = Path(__file__).parents[1]
 
 
@@ -132,7 +134,9 @@ class ForkServer:
         order = {**program, "arguments": list(arguments), "env": dict(env), "cwd": str(cwd)}
         with self._starting, self._changed:
             socket.send_fds(self._socket, [json.dumps(order).encode()], descriptors)
-            assert self._changed.wait_for(lambda: self._started, 60), "the fork server does not answer"
+            assert self._changed.wait_for(lambda: self._started, patient(60)), (
+                "the fork server does not answer"
+            )
             pid = self._started.pop()
         return ForkedProcess(pid, self._ended, self._changed)
 

@@ -72,6 +72,7 @@ _CONSTANT: dict[str, Args] = {
         "task": "",
         "worker": "",
         "notes": "",
+        "batch": "",
     },
     "remind": {**_CHECK, "event": "turn.reminded"},
     "reassign": {**_CHECK, "event": "turn.reassigned"},

@@ -88,10 +88,10 @@ class Asked:
 class StubModel:
     """The server. It gives its answers in order, the last one for good, and keeps what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, handler: type[BaseHTTPRequestHandler] | None = None) -> None:
         self.reset()
         self._stopping = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler or _Handler)
         self._server.stub = self  # type: ignore[attr-defined]
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
