@@ -53,7 +53,7 @@ def read_links(
     return (
         (*links, *(Link(number, target) for number, _, target, sign in embedded if sign)),
         Labels(
-            count=len(first),
+            defined=len(first),
             undefined=tuple(
                 Link(line_of(match), " ".join(match[1].split()))
                 for match in _NAMED.finditer(body)
