@@ -96,8 +96,8 @@ def _is_name(word: str, line: str) -> bool:
 
 
 def _is_meant(word: str, corrections: Sequence[str], line: str) -> bool:
-    """Return whether a word is in quotes, next to its correction, or one that only has a hyphen more."""
-    is_quoted = re.search(rf"[\"'\u201c\u2018]{re.escape(word)}[\"'\u201d\u2019]", line) is not None
+    """Return whether a word is in quotes, all of a link, next to its correction, or only has a hyphen more."""
+    is_quoted = re.search(rf"[\"'\u201c\u2018\[]{re.escape(word)}[\"'\u201d\u2019\]]", line) is not None
     is_hyphen = word.replace("-", "") in corrections
     return is_quoted or is_hyphen or any(re.search(rf"\b{re.escape(each)}\b", line) for each in corrections)
 
