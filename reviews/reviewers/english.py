@@ -22,11 +22,11 @@ _CONSONANT = (
     r"[aeiouy]|s[aeou])"
 )
 _BEFORE = r"(?<![\w'\u2019.*_-])"
-_AN = re.compile(rf"{_BEFORE}[Aa]n(?=\s+({_CONSONANT}[a-z]+)(?![\w(/-]|\.\w))")
+_AN = re.compile(rf"{_BEFORE}[Aa]n(?=\s+(?!faq|led\b)({_CONSONANT}[a-z]+)(?![\w(/-]|\.\w))")
 #: Words after a letter `a` that is no article, and words that are spoken with a consonant.
 _NOT_AFTER_A = (
-    r"(?:above|after|against|also|along|among|and|around|away|each|either|equals|eu\w+|even|every\w*|ewe|except|increases"
-    r"|inside|instead|into|itself|occurs|often|once|only|onto|other|otherwise|oui\w*|outside|over)\b"
+    r"(?:above|after|against|already|also|along|always|among|and|appears|around|away|each|either|else|equals|eu\w+|even"
+    r"|every\w*|ewe|except|exists|extends|implies|increases|inside|instead|into|itself|occurs|often|once|only|onto|other|otherwise|oui\w*|outside|over)\b"
 )
 _A = re.compile(
     rf"{_BEFORE}a(?=\s+(?!{_NOT_AFTER_A})((?:[aei]|o(?!ne)|un(?!i|a[nr]|til))[a-z]{{3,}})(?![\w(/-]|\.\w))"
@@ -50,7 +50,10 @@ _PHRASES = tuple(
         (r"it['\u2019]s\s+own", "its own"),
         (r"depend(?:s|ed|ing)?\s+from", "on"),
         (r"an?\s+other", "another"),
-        (r"(?:the\s+an?|an?\s+the)(?=\s+[a-z])", "one article"),
+        (
+            r"(?:the\s+(?-i:an?)|an?\s+the)(?=\s+[a-z])(?!\s+(?:priori|posteriori|la|tag|element|record)\b)",
+            "one article",
+        ),
         (r"lets\s+(?:say|assume|suppose|take a look|look at)", "let us"),
     )
 )

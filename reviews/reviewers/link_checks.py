@@ -54,7 +54,7 @@ def _undefined_labels(document: Document) -> Iterator[Remark]:
     If it defines fewer labels than it lacks, the labels are those of a generator of documentation.
     """
     labels = {link.target for link in document.labels.undefined}
-    if len(labels) > min(document.labels.count, _MAX_UNDEFINED):
+    if len(labels) > min(document.labels.defined, _MAX_UNDEFINED):
         return
     for link in document.labels.undefined:
         if _PLAIN_LABEL.fullmatch(link.target):

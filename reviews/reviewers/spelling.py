@@ -1,6 +1,6 @@
 """The reviewer `codespell`: misspelled words of documents, by the program codespell and its list of known misspellings.
 
-    python -m symposia.agents.reviewers.spelling
+    python -m symposia.agents.reviewers.spelling codespell
 
 It reads a turn as JSON on standard input. codespell is run on the prose of the item: without code, HTML and the targets
 of links. Its list is about English, so documents in other languages are left out, and so are names: words with a capital
@@ -24,7 +24,7 @@ from .program import FILE, answer_with, item_of, run_on_file
 from .text_checks import sentence_words
 
 #: Options: only words that are always wrong, and none in addresses.
-_ARGV = ("codespell", "--disable-colors", "--builtin=clear", "--uri-ignore-words-list=*", FILE)
+_OPTIONS = ("--disable-colors", "--builtin=clear", "--uri-ignore-words-list=*", FILE)
 #: Exit codes: nothing, or misspelled words. Releases before 2.3 return their number.
 _MAX_EXIT, _USAGE, _CONFIG = 255, 64, 78
 _OUTPUT = re.compile(r"^\./text\.txt:(\d+): (\S+) ==> ([^|\n]+)", re.MULTILINE)
@@ -33,7 +33,7 @@ _IDENTIFIER = re.compile(r"[^\W_]+")
 MAX_CORRECTIONS = 3
 
 
-def review_spelling(turn: Turn) -> str:
+def review_spelling(turn: Turn, program: str = "codespell") -> str:
     """Return the misspelled words of the item of a turn, as JSON; `PASS` without an item.
 
     Raises:
@@ -42,11 +42,11 @@ def review_spelling(turn: Turn) -> str:
     item = item_of(turn)
     if item is None:
         return "PASS"
-    path, text = item
+    path, text = item[0], re.sub(r"\r\n?", "\n", item[1])
     document = read_document(text, path=path)
     if not is_english(document):
         return answer_with("codespell", [])
-    done = run_on_file(_ARGV, "text.txt", _prose(document))
+    done = run_on_file((program, *_OPTIONS), "text.txt", _prose(document))
     if not 0 <= done.returncode <= _MAX_EXIT or (done.returncode in (_USAGE, _CONFIG) and not done.stdout):
         last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise RuntimeError(f"codespell failed with exit code {done.returncode}: {last}")
@@ -96,8 +96,8 @@ def _is_name(word: str, line: str) -> bool:
 
 
 def _is_meant(word: str, corrections: Sequence[str], line: str) -> bool:
-    """Return whether a word is in quotes, next to its correction, or one that only has a hyphen more."""
-    is_quoted = re.search(rf"[\"'\u201c\u2018]{re.escape(word)}[\"'\u201d\u2019]", line) is not None
+    """Return whether a word is in quotes, all of a link, next to its correction, or only has a hyphen more."""
+    is_quoted = re.search(rf"[\"'\u201c\u2018\[]{re.escape(word)}[\"'\u201d\u2019\]]", line) is not None
     is_hyphen = word.replace("-", "") in corrections
     return is_quoted or is_hyphen or any(re.search(rf"\b{re.escape(each)}\b", line) for each in corrections)
 
@@ -105,7 +105,7 @@ def _is_meant(word: str, corrections: Sequence[str], line: str) -> bool:
 def main() -> None:
     """Review the turn on standard input; exit with 1 if that is not possible."""
     try:
-        print(review_spelling(json.load(sys.stdin)))  # noqa: T201 - the output of the program
+        print(review_spelling(json.load(sys.stdin), *sys.argv[1:2]))  # noqa: T201 - the output of the program
     except RuntimeError as error:
         sys.exit(str(error))
 

@@ -76,7 +76,7 @@ class Labels(NamedTuple):
     """Labels and anchors of a document, and what is wrong with them."""
 
     #: Number of labels that it defines.
-    count: int = 0
+    defined: int = 0
     #: Uses of labels that it does not define.
     undefined: tuple[Link, ...] = ()
     #: Definitions of labels that have another target elsewhere in the document.

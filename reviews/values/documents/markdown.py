@@ -52,7 +52,7 @@ def read_markdown(text: str) -> Document:
         code_words=tuple(reader.code_words),
         code="\n".join(token.content for token in tokens if token.type in ("fence", "code_block")),
         labels=Labels(
-            count=len(targets),
+            defined=len(targets),
             undefined=tuple(reader.find(_REFERENCE)),
             redefined=tuple(
                 Link(entry["map"][0] + 1, entry["label"].lower())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
-from .document import Heading, Labels, Link, line_at
+from .document import Heading, Labels, Link
 
 _TARGET = re.compile(r"\s*\.\. _(?:`([^`]+)`|([^:`\s][^:`]*)):(?:\s+(\S.*))?")
 _UNREAD_TARGET = re.compile(r"\.\. _[\w-]+\s*")
@@ -24,28 +25,37 @@ def read_links(
         for number, line in enumerate(lines, 1)
         if (match := _TARGET.fullmatch(line))
     ]
-    embedded = [(line_at(1, body, match.start()), *match.groups()) for match in _EMBEDDED.finditer(body)]
+    ends = [match.start() for match in re.finditer("\n", body)]
+
+    def line_of(match: re.Match[str]) -> int:
+        return bisect_left(ends, match.start()) + 1
+
+    embedded = [(line_of(match), match[1], match[2], match[3]) for match in _EMBEDDED.finditer(body)]
     named = [(number, name, target) for number, name, target, sign in embedded if sign == "_"]
     first: dict[str, str] = {}
     for _, name, target in sorted([*targets, *named]):
         first.setdefault(_normalize(name), target)
     titles = {_normalize(heading.text) for heading in headings}
     unread = [
-        *((number, line.strip()) for number, line in enumerate(lines, 1) if _UNREAD_TARGET.fullmatch(line)),
         *(
-            (number, f"`{name}<{target}>`")
+            Link(number, line.strip())
+            for number, line in enumerate(lines, 1)
+            if _UNREAD_TARGET.fullmatch(line)
+        ),
+        *(
+            Link(number, f"`{name}<{target}>`")
             for number, name, target, sign in embedded
             if not sign and "://" in target
         ),
-        *((line_at(1, body, match.start()), match[0]) for match in _MARKDOWN_LINK.finditer(body)),
+        *(Link(line_of(match), match[0]) for match in _MARKDOWN_LINK.finditer(body)),
     ]
     links = [Link(number, target) for number, _, target in targets if target]
     return (
         (*links, *(Link(number, target) for number, _, target, sign in embedded if sign)),
         Labels(
-            count=len(first),
+            defined=len(first),
             undefined=tuple(
-                Link(line_at(1, body, match.start()), " ".join(match[1].split()))
+                Link(line_of(match), " ".join(match[1].split()))
                 for match in _NAMED.finditer(body)
                 if _normalize(match[1]) not in first.keys() | titles
             ),
@@ -55,7 +65,7 @@ def read_links(
                 if target and first[_normalize(name)] != target
             ),
             anchors=tuple(Link(number, name) for number, name, target in targets if not target),
-            unread=tuple(Link(*entry) for entry in unread),
+            unread=tuple(unread),
         ),
     )
 

@@ -67,7 +67,7 @@ def found(turn):
         ),
         (
             clarity,
-            "An hour, an SQL, an sql, an `x`, a user, a one-off, a union. From a onto b, or a and `b`.\n",
+            "An hour, an SQL, an sql, an `x`, a user, a one-off, a union, an faq. From a onto b, or a and `b`. The A record, the a priori rule.\n",
             [],
         ),
         (

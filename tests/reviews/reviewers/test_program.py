@@ -75,7 +75,7 @@ def test_shellcheck_reviews_a_script(review):
     [
         ("The recieved\nmail is is seperate.\n", [(1, "The received"), (2, "mail is is separate.")]),
         ("Recieve it, registerd.\n", [(1, "Receive it, registerd."), (1, None)]),
-        ('Ask Alice Teh, `teh`, "teh" or teh (the). We re-use it.\n', []),
+        ('Ask Alice Teh, `teh`, "teh" or teh (the). We re-use it, see [teh](x.md).\n', []),
         ("```\nacces = 1\n```\n\nThe acces of <b class='teh'>all</b>: [x](teh.md)\n", []),
         ("Das ist der objekt oder als tabel " * 10 + "\n", []),
     ],
