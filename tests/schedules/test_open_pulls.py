@@ -123,6 +123,8 @@ def test_each_commit_of_a_pull_request_is_reviewed_once(installation, host):
     )
     await_summaries(n5="change5.txt", n6="git fetch failed", n7="change7.txt")
     assert "cart.txt" not in host.summary(5), "files of the base are not reviewed"
+    asked = [f"{path} {body}" for _, path, body in host.server.requests]
+    assert any("closes_issues" in line or "closingIssuesReferences" in line for line in asked)
 
     statuses = host.server.statuses  # written last
     until(lambda: len(statuses) == 3, timeout_s=DEADLINE_S, what="three statuses")
