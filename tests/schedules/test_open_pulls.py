@@ -16,12 +16,15 @@ from servers.code_hosts.json_server import TOKEN
 from symposia.cli.doctor.checks import _deliveries
 from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput
-from symposia.reviews.scheduled_pulls import MAX_FAILURES, _is_reviewed, _remembered
+from symposia.reviews.delivery.destinations import Destinations
+from symposia.reviews.scheduled_pulls import MAX_FAILURES, ScheduledPulls, _is_reviewed, _remembered
+from symposia.reviews.scheduled_reviews import ScheduledReview
 from symposia.reviews.state.reviewed_pulls import PullReview
-from symposia.schedules.schedule import RunOutcome, ScheduleRunProgress, ScheduleRunRecord
+from symposia.schedules.schedule import RunOutcome, ScheduleRun, ScheduleRunProgress, ScheduleRunRecord
 from symposia.state.redis.connect import connect
 
 DEADLINE_S = 60
+RUN = ScheduleRun(id="3f0c8f55-6f0c-4a58-9c2f-0a4d8b0f6a01", due_ms=1)
 
 
 @dataclass
@@ -123,6 +126,8 @@ def test_each_commit_of_a_pull_request_is_reviewed_once(installation, host):
     )
     await_summaries(n5="change5.txt", n6="git fetch failed", n7="change7.txt")
     assert "cart.txt" not in host.summary(5), "files of the base are not reviewed"
+    asked = [f"{path} {body}" for _, path, body in host.server.requests]
+    assert any("closes_issues" in line or "closingIssuesReferences" in line for line in asked)
 
     statuses = host.server.statuses  # written last
     until(lambda: len(statuses) == 3, timeout_s=DEADLINE_S, what="three statuses")
@@ -137,6 +142,26 @@ def test_each_commit_of_a_pull_request_is_reviewed_once(installation, host):
         lambda: len(statuses) == 5, timeout_s=DEADLINE_S, what="two statuses; the same failure has no second"
     )
     assert run(installation).detail == "pull requests: none is new"
+
+
+@pytest.mark.leaves_keys  # no worker ends the review
+@pytest.mark.parametrize("host", [GitHub], indirect=True)
+def test_repeated_start_starts_nothing_twice(installation, host, monkeypatch):
+    monkeypatch.chdir(installation.folder)
+    host.push(5, "five\n")
+    context = installation.client._installation.reviews
+    roots = {"shop": installation.folder / "shop"}
+    hosts = Destinations.load(None, getenv={"HOST_TOKEN": TOKEN}.get)
+    pulls = ScheduledPulls(lambda: context, ScheduledReview(lambda: context, roots), lambda: hosts)
+    review = {"panel": "at_once", "root": "shop", "open_pull_requests": "pulls"}
+    schedule = installation.client.schedules.add("pulls", cron="@yearly", review=review).schedule
+    for _ in range(2):
+        pulls.start(schedule, RUN)
+    (listed,) = installation.client.reviews().items
+    assert (listed.root_name, listed.state) == ("shop", "running")
+    assert pulls.progress(schedule, RUN).outcome is None
+    pulls.cancel(schedule, RUN)
+    assert context.store.view(listed.id).state == "stopping"
 
 
 def test_failing_review_of_a_commit_is_repeated_twice():
@@ -158,6 +183,7 @@ def test_options_of_one_revision_are_refused(installation):
         )
 
 
+@pytest.mark.parametrize("host", [GitHub], indirect=True)
 def test_doctor_names_a_schedule_without_token(installation, host, monkeypatch):
     review = {"panel": "at_once", "root": "shop", "open_pull_requests": "pulls"}
     installation.client.schedules.add("pulls", every=900, review=review)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scaling import patient
 from servers.model_stub import StubModel, completion, refusal
-from symposia.agents.agent import InMemoryCallJournal, TurnServices
-from symposia.agents.llm.agent import LLMAgent
-from symposia.agents.llm.clients import Endpoint
-from symposia.agents.llm.settings import LLMSettings, ModelSource
+from symposia.agents.registry.registry import Registry
 from symposia.models.errors import AgentFailed
 from symposia.models.protocol.dialog import Message, Role
+from symposia.models.sessions.options import AgentBinding
 from symposia.models.turns.turn import TurnContext, TurnOutcome
 
 pytestmark = pytest.mark.real_models
@@ -41,8 +40,13 @@ Speak = Callable[..., TurnOutcome]
 
 
 @pytest.fixture
-def speak(runner: Any, turn: Callable[..., TurnContext], model: StubModel) -> Speak:
-    def ask(*, role: str | None = None, **settings: Any) -> TurnOutcome:
+def speak(runner: Any, turn: Callable[..., TurnContext], model: StubModel, tmp_path: Path) -> Speak:
+    def ask(*, role: str | None = None, table: str = "review_schema = true", agent: str = "") -> TurnOutcome:
+        path = tmp_path / "agents.toml"
+        path.write_text(
+            f'[models.m]\nmodel = "stub"\nbase_url = "{model.url}"\nretries = 0\n{table}\n'
+            f'[agents.ada]\nkind = "llm"\nmodel = "m"\n{agent}\n'
+        )
         opening = (
             Message(role=Role.SYSTEM, content="Report defects."),
             Message(role=Role.USER, content="    1| x = 1"),
@@ -51,10 +55,8 @@ def speak(runner: Any, turn: Callable[..., TurnContext], model: StubModel) -> Sp
         context = turn(opening=opening, messages=opening, parameters=parameters, timeout_s=patient(20))
         if role is not None:
             context = context.model_copy(update={"me": context.me.model_copy(update={"role_id": role})})
-        given = {"retries": 0, "review_schema": True, **settings}
-        agent = LLMAgent(lambda: [ModelSource(Endpoint("stub", model.url, "key"))], LLMSettings(**given))
-        services = TurnServices(InMemoryCallJournal())
-        return runner.start(agent, context, timeout_s=patient(20), turn_services=services).result()
+        ada = Registry.load(path).get_agent(AgentBinding(agent="ada"))
+        return runner.start(ada, context, timeout_s=patient(20)).result()
 
     return ask
 
@@ -81,8 +83,8 @@ def test_answer_is_requested_in_a_schema_and_stays_text(speak: Speak, model: Stu
     ("settings", "name"),
     [
         ({"role": "verifier"}, "verdicts"),
-        ({"review_schema": False}, None),
-        ({"plain": True}, None),
+        ({"table": ""}, None),
+        ({"table": "review_schema = true\nplain = true"}, None),
     ],
 )
 def test_form_follows_role_and_settings(
@@ -96,7 +98,7 @@ def test_form_follows_role_and_settings(
 
 def test_own_limits_count(speak: Speak, model: StubModel) -> None:
     model.answers(completion(ANSWER))
-    speak(temperature=0.5, max_tokens=900)
+    speak(agent="temperature = 0.5\nmax_tokens = 900")
     body = model.asked[0].body
     assert (body["temperature"], body.get("max_tokens") or body["max_completion_tokens"]) == (0.5, 900)
 
