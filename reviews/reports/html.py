@@ -42,7 +42,7 @@ class Option(NamedTuple):
 
     name: str
     text: str
-    count: int
+    size: int
 
 
 class Group(NamedTuple):
