@@ -49,7 +49,7 @@ def slack_message(payload: ReportPayload, *, flower_url: str | None = None) -> d
     """Return the message: headline, counts, links, the most severe findings; `flower_url`: address of Flower."""
     run = payload.run
     title = headline(run)
-    blocks = [{"type": "header", "text": _plain(title, MAX_HEADER)}]
+    blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(title, MAX_HEADER)}]
     counts = count_by_severity(run.open_findings)
     if counts:
         fields = [_plain(f"{severity}: {count:,}") for severity, count in counts.items()]

@@ -25,7 +25,7 @@ from ...models.severity import Severity
 from ...models.text.html_page import content_policy_of, page_environment
 from ..values.findings import Finding, count_by_severity
 from ..values.runs import ReviewRun
-from . import report_model
+from . import advice, report_model
 from .report_model import STATUSES, ReportModel
 
 #: Maximum number of paths, rules and reviewers with a class of their own.
@@ -42,7 +42,7 @@ class Option(NamedTuple):
 
     name: str
     text: str
-    count: int
+    size: int
 
 
 class Group(NamedTuple):
@@ -204,6 +204,7 @@ def _template() -> Template:
         "policy": content_policy(),
         "style": _style(),
         "script": _read("page.js"),
+        "advice": advice,
         "content": report_model,
     }
     return page_environment().from_string(_read("page.html.jinja"), globals=template_globals)

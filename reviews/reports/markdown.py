@@ -13,6 +13,7 @@ from ..values.findings import Finding
 from ..values.runs import ReviewRun
 from ..values.skipped import NotReviewed
 from . import report_model as content
+from .advice import IGNORE_HINT, advice_of, page_of
 from .report_model import ReportModel, inline_parts
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~])")
@@ -39,7 +40,7 @@ def _lines(report: ReportModel) -> Iterator[str]:
     yield "## Findings"
     yield ""
     if report.open_by_path:
-        yield from (content.IGNORE_HINT, "")
+        yield from (IGNORE_HINT, "")
     else:
         yield from ("No open findings.", "")
     for path, findings in report.open_by_path:
@@ -90,9 +91,9 @@ def _finding(run: ReviewRun, finding: Finding) -> Iterator[str]:
     )
     if finding.why:
         yield f"  - Why: {escape_text(finding.why)}"
-    page = content.page_of(finding)
+    page = page_of(finding)
     link = f" ([{escape_text(finding.rule)}](<{page}>))" if page else ""
-    advice = content.advice_of(finding)
+    advice = advice_of(finding)
     if "\n" in advice:
         yield f"  - What to do{link}:"
         yield from _block(advice.split("\n"))

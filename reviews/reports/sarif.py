@@ -21,8 +21,9 @@ from ..chunks.guide import KINDS
 from ..values.findings import MAX_QUOTE, Finding, FindingStatus, Side
 from ..values.rules import is_security_rule, rule_title
 from ..values.runs import ReviewRun, RunState
+from .advice import ADVICE, kind_of, page_of
 from .markdown import escape_text
-from .report_model import ADVICE, FAILED, kind_of, numbered_findings, page_of, unreviewed_of
+from .report_model import FAILED, numbered_findings, unreviewed_of
 
 #: Code scanning names these scores critical, high, medium and low.
 _SECURITY_SCORES: Mapping[Severity, str] = {

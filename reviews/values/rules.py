@@ -160,9 +160,9 @@ _WORDS = re.compile(r"[A-Za-z][a-z][a-z0-9]*(?: [a-z0-9]+)*")
 
 def rule_title(rule: str) -> str:
     """Return what a rule is about in a few words, such as `Unused import`; its id if only the id is known."""
-    name = _BANDIT_PLUGINS.get(rule) or _ruff_names().get(re.sub(r"^B(?=[1-7]\d\d$)", "S", rule), rule)
-    words = " ".join(re.split(r"[-_ ]+", name))
-    return words[:1].upper() + words[1:] if _WORDS.fullmatch(words) else f"Rule {rule}"
+    name = _BANDIT_PLUGINS.get(rule) or _ruff_names().get(re.sub(r"^B(?=[1-7]\d\d$)", "S", rule))
+    words = " ".join(re.split(r"[-_ ]+", name or rule))
+    return words[:1].upper() + words[1:] if name or _WORDS.fullmatch(words) else f"Rule {rule}"
 
 
 @cache

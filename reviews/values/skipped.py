@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from .runs import SkippedItem
 
@@ -11,7 +11,8 @@ from .runs import SkippedItem
 MAX_NAMED_PATHS = 20
 
 
-class NotReviewed(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NotReviewed:
     """Files that were not reviewed for one reason."""
 
     reason: str
