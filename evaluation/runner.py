@@ -16,7 +16,7 @@ from ..jobs.collab import CollabJob
 from ..jobs.result import JobResult
 from ..models.errors import InvalidInput, MessageTooLarge, ResultTimeout, SessionNotFound
 from ..models.sessions.submission import Submission
-from ..models.text.words import count_of
+from ..models.text.words import count_of, dollars
 from ..models.turns.turn import Usage
 from .cases import Evaluation, PlannedRun
 from .results import EvaluatedRun, EvaluationResult, RunState, ScoreResult
@@ -51,7 +51,7 @@ class EvaluationProgress:
 
     def __str__(self) -> str:
         reused = f", {self.found} of them run before" if self.found else ""
-        spent = f"{count_of(self.usage.tokens, 'token', spec=',')}, US$ {self.usage.cost_micros / 1e6:.4f}"
+        spent = f"{count_of(self.usage.tokens, 'token', spec=',')}, {dollars(self.usage.cost_micros)}"
         return f"{self.done} of {count_of(self.runs, 'run')}{reused}, {spent}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic_ai.models import ModelRequestContext
 
 from ...models.errors import AgentFailed
+from ...models.text.words import dollars
 from ...models.turns.message_lists import MAX_TOKENS_PER_ESTIMATED, estimate_tokens
 from .observing import describe_prompt
 from .settings import Price
@@ -36,7 +37,7 @@ def affordable_answer(
         else MAX_TOKENS_PER_ESTIMATED * asked * price.input + _MIN_ANSWER_TOKENS * price.output
     )
     if needed > left_micros:
-        rule = f"the cost limit leaves US$ {left_micros / 1e6:.4f}, and the next request costs about US$ {needed / 1e6:.4f}"
+        rule = f"the cost limit leaves {dollars(left_micros)}, and the next request costs about {dollars(needed)}"
         raise AgentFailed(rule, retryable=False)
     if not price.output:
         return None

@@ -20,7 +20,7 @@ from rich.text import Text
 from ...models.errors import InvalidInput
 from ...models.severity import Severity
 from ...models.text.ids import moment_from_ms
-from ...models.text.words import count_of
+from ...models.text.words import count_of, dollars
 from ...reviews.reports.formats import ALL, ReportFormat, format_of, formats, render, report_files
 from ...reviews.state.records import Progress
 from ...reviews.values.coverage import coverage_of
@@ -263,9 +263,7 @@ def _scores_line(evaluation: Evaluation, run: ReviewRun, model: str | None) -> s
     """Return panel, model, state, cost, and the files that were not reviewed."""
     usage = run.usage
     sentences = [f"Panel {run.panel}, {f'model {model}' if model else 'no model'}: {run.state}."]
-    sentences += [
-        f"{count_of(usage.tokens, 'token', spec=',')}, US$ {usage.cost_micros / 1e6:.4f}. {run.summary}"
-    ]
+    sentences += [f"{count_of(usage.tokens, 'token', spec=',')}, {dollars(usage.cost_micros)}. {run.summary}"]
     if evaluation.unreviewed:
         sentences += [f"Not reviewed, so their defects are missed: {', '.join(evaluation.unreviewed)}."]
     return " ".join([*sentences, f"See symposia review show {run.id[:8]}."])

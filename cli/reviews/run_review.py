@@ -11,7 +11,7 @@ import typer
 
 from ...models.errors import InvalidInput
 from ...models.gate import Gate
-from ...models.text.words import count_of
+from ...models.text.words import count_of, dollars
 from ...reviews.batches.request import ItemEstimate, ReviewEstimate, ReviewRequest
 from ...reviews.findings import Baseline, baseline_of, read_baseline, with_baseline
 from ...reviews.values.coverage import coverage_of
@@ -151,7 +151,7 @@ def _total(estimate: ReviewEstimate) -> str:
     cost = estimate.cost_micros
     price = "cost not known: the registry has no price of the model"
     if cost is not None:
-        price = f"about US$ {cost / 1e6:.4f}"
+        price = f"about {dollars(cost)}"
     sessions = f"{count_of(len(estimate.items), 'item')}, {count_of(estimate.sessions, 'session')}"
     lines = [f"{sessions}, about {count_of(estimate.tokens, 'token', spec=',')}, {price}."]
     if limits.max_tokens is not None and estimate.tokens > limits.max_tokens:
@@ -159,7 +159,7 @@ def _total(estimate: ReviewEstimate) -> str:
             f"This is more than the limit of {limits.max_tokens:,} tokens: the review would be partial."
         )
     if limits.max_cost_micros is not None and cost is not None and cost > limits.max_cost_micros:
-        lines.append(f"This is more than the limit of US$ {limits.max_usd:g}: the review would be partial.")
+        lines.append(f"This is more than the limit of ${limits.max_usd:g}: the review would be partial.")
     return " ".join(lines)
 
 

@@ -25,7 +25,7 @@ from ...models.sessions.spec import SessionSpec
 from ...models.text.ids import moment_from_ms
 from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
-from ...models.text.words import count_of, moment_in_words
+from ...models.text.words import count_of, dollars, moment_in_words
 from ...state.sessions.progress import limits_of_session
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.rendering import output_of
@@ -78,7 +78,7 @@ def result_line(result: JobResult) -> Text:
         outcome(result.collab.status, result.reason, result.detail),
         count_of(result.turns, "turn"),
         count_of(result.usage.tokens, "token"),
-        *([f"{result.usage.cost_usd:.4f} US dollars"] if result.usage.cost_micros else []),
+        *([dollars(result.usage.cost_micros)] if result.usage.cost_micros else []),
         f"{seconds_of(result):.2f} s",
     ]
     return Text.assemble(mark, " · ".join(facts))
@@ -270,7 +270,7 @@ def _facts(state: SessionState) -> Iterator[str]:
     yield count_of(state.rounds, "round")
     yield f"{count_of(state.usage.tokens, 'token')} ({state.usage.input_tokens} in, {state.usage.output_tokens} out)"
     if state.usage.cost_micros:
-        yield f"{state.usage.cost_usd:.4f} US dollars"
+        yield dollars(state.usage.cost_micros)
     yield f"opened {moment_in_words(moment_from_ms(state.opened_ms))}"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...models.text.words import count_of
+from ...models.text.words import count_of, dollars
 from ..common.options import AsJson, SessionId, open_client
 from ..common.screen import console, plain_table, print_json, printable
 
@@ -111,7 +111,7 @@ def _figures_table(comparison: SessionComparison) -> Table:
     from .render import outcome
 
     def cost(figures: SessionFigures) -> str:
-        return f"{figures.usage.cost_micros / 1e6:.4f} US dollars"
+        return dollars(figures.usage.cost_micros)
 
     one, other = comparison.first, comparison.second
     table = plain_table("", one.id[:8], other.id[:8])

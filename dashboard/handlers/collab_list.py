@@ -11,7 +11,7 @@ from ..live.fragments import SentFragments
 from ..live.list_pages import ListPage, ListPages, ListView
 from ..live.list_searches import ListSearches
 from ..views import list_parts
-from ..views.collab_cells import cells_of, dollars
+from ..views.collab_cells import cells_of, cost_text
 from ..views.session_search import SearchPage
 from .base import DashboardHandler, PageHandler, one_of_process
 from .collabs import query_params
@@ -86,7 +86,7 @@ class ListHtml:
             groups=groups,
             query=query,
             links=links,
-            dollars=dollars,
+            cost_text=cost_text,
         )
 
     async def _empty(self, query: SessionQuery, page: SearchPage, links: list_parts.Links) -> str:

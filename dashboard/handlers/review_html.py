@@ -24,7 +24,7 @@ from ...reviews.values.runs import ListedReview
 from ..live.fragments import Fragments
 from ..review_runs import LoadedRun, ReviewRuns
 from ..views import review_page
-from ..views.collab_cells import dollars, time_html
+from ..views.collab_cells import cost_text, time_html
 from ..views.list_parts import Link
 from ..views.review_queries import STATES, FindingQuery, RunQuery, UrlQuery
 from ..views.review_rows import build_review
@@ -76,7 +76,7 @@ class ReviewHtml:
     def __init__(self, handler: DashboardHandler) -> None:
         self._client = handler.services.client
         self._runs = review_runs(handler)
-        names = {"count_of": count_of, "dollars": dollars, "time_html": time_html, "badge": _badge}
+        names = {"count_of": count_of, "cost_text": cost_text, "time_html": time_html, "badge": _badge}
         self._render = Templates(handler, **names).render
         self._path = f"{handler.base_url}/reviews"
         self._allows_actions = handler.allows_actions

@@ -14,7 +14,7 @@ from tornado.web import url
 
 from ...models.errors import ScheduleNotFound
 from ..live.fragments import Fragments, SentFragments
-from ..views.collab_cells import SHORT_ID, dollars, time_html
+from ..views.collab_cells import SHORT_ID, cost_text, time_html
 from ..views.schedule_rows import (
     MAX_RUNS,
     MAX_SCHEDULES,
@@ -100,7 +100,7 @@ class SchedulesView(PolledView):
             path=self._path,
             time_html=time_html,
             zoned_time_html=zoned_time_html,
-            dollars=dollars,
+            cost_text=cost_text,
             duration=duration,
             outcome_classes=OUTCOME_CLASSES,
             SHORT_ID=SHORT_ID,

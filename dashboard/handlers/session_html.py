@@ -8,12 +8,12 @@ from html import escape
 from typing import Any, cast
 
 from ...jobs.conditions import Condition
-from ...models.sessions.progress import without_safety_cap
+from ...models.sessions.progress import LimitUse, describe_limit, without_safety_cap
 from ...models.text.ids import entry_key
-from ...models.text.words import count_of
+from ...models.text.words import count_of, short_duration
 from ..live.fragments import Fragments
 from ..live.open_session import ShownSession
-from ..views.collab_cells import cells_of, dollars, limit_text, progress_class, time_html
+from ..views.collab_cells import cells_of, cost_text, progress_class, time_html
 from ..views.collab_row import CollabRow, RowLimit
 from ..views.session.lanes import draw_lanes, make_axis
 from ..views.session.markdown import render_markdown
@@ -23,7 +23,7 @@ from ..views.session.stop_words import stop_in_words
 from ..views.session.timeline import join_timelines
 from ..views.session.transcript import Transcript
 from ..views.session.turn_entries import TurnEntry, TurnFacts, build_entries, live_entries
-from ..views.texts import duration, short_duration
+from ..views.texts import duration
 from .base import DashboardHandler
 from .fragments import Templates
 
@@ -76,7 +76,7 @@ class SessionHtml:
             handler,
             task_url=handler.reverse_url("task", ""),
             count_of=count_of,
-            dollars=dollars,
+            cost_text=cost_text,
             duration=duration,
             exact=escape,
             markdown=render_markdown,
@@ -269,7 +269,7 @@ def _limit(limit: RowLimit, row: CollabRow) -> dict[str, object]:
     is_count = unit not in ("cost_micros", "seconds")
     return {
         "name": {"cost_micros": "Cost", "seconds": "Time"}.get(unit, unit.capitalize()),
-        "text": f"{used:,.0f} of {most:,.0f}" if is_count else limit_text(unit, used, most),
+        "text": f"{used:,.0f} of {most:,.0f}" if is_count else describe_limit(LimitUse(**limit)),
         "value": min(used, most),
         "max": most,
         "class": progress_class(row, limit),

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from ...models.text.words import count_of
+from ...models.sessions.progress import LimitUse, describe_limit
+from ...models.text.words import count_of, dollars, short_duration
 from .collab_row import CollabRow, RowLimit
-from .texts import short_duration
 from .visible import escape_visible
 
 #: How a page writes a time: its age, the span since, the time of day with seconds or without, date and time, and these
@@ -73,11 +73,9 @@ def time_html(at_ms: int, form: TimeForm) -> str:
     return f'<time datetime="{at:%Y-%m-%dT%H:%M:%S.%f}Z" data-as="{form}">{shown} UTC</time>'
 
 
-def dollars(micros: int) -> str:
+def cost_text(micros: int) -> str:
     """Return a cost in US dollars from millionths; a dash: none."""
-    if not micros:
-        return NONE
-    return f"${micros / 1e6:,.2f}" if micros >= 10_000 else f"${micros / 1e6:.4f}"
+    return dollars(micros) if micros else NONE
 
 
 def cells_of(row: CollabRow) -> Cells:
@@ -101,7 +99,7 @@ def cells_of(row: CollabRow) -> Cells:
         ends_html=f" · ends ~{time_html(row['ends_about_ms'], 'minute')}" if row["ends_about_ms"] else "",
         now=_now(row),
         now_more=_now_more(row),
-        cost=dollars(row["cost_micros"]),
+        cost=cost_text(row["cost_micros"]),
         tokens=f"{row['tokens']:,}",
         activity_html=time_html(row["updated_ms"], "ago"),
         duration_html=_duration_html(row),
@@ -177,20 +175,11 @@ def _next_html(row: CollabRow) -> str:
     return " ".join(filter(None, (words, time_html(due_ms, "moment") if due_ms else "")))
 
 
-def limit_text(unit: str, used: float, limit: float) -> str:
-    """Return a limit and how much of it is used, such as `7 of 40 rounds` or `$4.60 of $5.00`."""
-    if unit == "cost_micros":
-        return f"{dollars(round(used)) if used else '$0'} of {dollars(round(limit))}"
-    if unit == "seconds":
-        return f"{short_duration(used * 1000)} of {short_duration(limit * 1000)}"
-    return f"{used:,.0f} of {count_of(round(limit), unit.removesuffix('s'), spec=',')}"
-
-
 def _progress(row: CollabRow) -> str:
     rounds = count_of(row["rounds"], "round", spec=",")
     if (limit := row["first_limit"]) is None:
         return rounds if row["ended_ms"] else f"{rounds}, no limit of rounds"
-    text = limit_text(**limit)
+    text = describe_limit(LimitUse(**limit))
     return text if limit["unit"] in ("rounds", "turns", "items") else f"{text} · {rounds}"
 
 

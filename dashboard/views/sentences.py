@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...jobs.conditions import Condition
 from ...models.sessions.shown_status import ShownStatus, shown_status
 from ...models.text.redact import excerpt
-from ...models.text.words import count_of
+from ...models.text.words import count_of, dollars
 from .collab_row import CollabRow
 from .health import without_worker
 from .notices import At, Code, Name, Notice, Part, Span
@@ -70,7 +70,7 @@ def _by(row: CollabRow) -> tuple[Part, ...]:
 def _totals(row: CollabRow) -> str:
     parts = [count_of(row["turns"], "turn"), count_of(row["tokens"], "token", spec=",")]
     if row["cost_micros"]:
-        parts.append(f"${row['cost_micros'] / 1e6:,.2f}")
+        parts.append(dollars(row["cost_micros"]))
     return ", ".join(parts)
 
 

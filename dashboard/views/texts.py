@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ...models.text.words import count_of
 
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
-
 
 def duration(ms: float | None) -> str:
     """Return a duration in at most two units, such as `5 min 3 s`; a dash: unknown."""
@@ -20,13 +18,6 @@ def duration(ms: float | None) -> str:
     if not hours:
         return f"{minutes} min {seconds} s"
     return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
-
-
-def short_duration(ms: float) -> str:
-    """Return a duration in its largest unit, such as `5 min`."""
-    seconds = max(0, round(ms / 1000))
-    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), (1, "s"))
-    return f"{seconds // size} {unit}"
 
 
 def sentence_duration(ms: float) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ..text.json_text import parse_json
-from ..text.words import count_of
+from ..text.words import count_of, dollars, short_duration
 from .plan import Totals
 from .stop_conditions import AnyOf, MaxTurns, StopCondition
 
@@ -39,7 +39,9 @@ class LimitUse:
 def describe_limit(use: LimitUse) -> str:
     """Return how much of a limit is used, such as `7 of 40 rounds` or `$4.60 of $5.00`."""
     if use.unit == "cost_micros":
-        return f"${use.used / 1e6:,.2f} of ${use.limit / 1e6:,.2f}"
+        return f"{dollars(use.used)} of {dollars(use.limit)}"
+    if use.unit == "seconds":
+        return f"{short_duration(use.used * 1000)} of {short_duration(use.limit * 1000)}"
     return f"{use.used:,.0f} of {count_of(round(use.limit), use.unit.removesuffix('s'), spec=',')}"
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from html import escape
 
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
+_SHORT_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
 def count_of(number: int, noun: str, plural: str | None = None, *, spec: str = "") -> str:
@@ -20,6 +21,18 @@ def span_in_words(seconds: float) -> str:
         if seconds >= 2 * size:
             return count_of(int(seconds // size), unit)
     return count_of(max(0, int(seconds)), "second")
+
+
+def short_duration(ms: float) -> str:
+    """Return a duration in its largest unit, such as `5 min`."""
+    seconds = max(0, round(ms / 1000))
+    unit, size = next(((unit, size) for unit, size in _SHORT_UNITS if seconds >= size), ("s", 1))
+    return f"{seconds // size} {unit}"
+
+
+def dollars(micros: float) -> str:
+    """Return an amount in US dollars from millionths, with more digits below a cent, such as `$1,234.56` or `$0.0012`."""
+    return f"${micros / 1e6:,.2f}" if micros >= 10_000 else f"${micros / 1e6:.4f}" if micros else "$0"
 
 
 def moment_in_words(moment: datetime) -> str:

@@ -25,7 +25,7 @@ from ..protocol.dialog import CutReason, Message, Role
 from ..text.ids import format_timestamp, utcnow
 from ..text.json_text import to_json_data
 from ..text.redact import CleanText
-from ..text.words import count_of
+from ..text.words import count_of, dollars
 from .asked_people import people_of
 from .decision_ledger import DecisionLedger
 from .frozen import Frozen, ShortText
@@ -88,7 +88,7 @@ class Usage(Frozen):
         return self.cost_micros / 1e6
 
     def __str__(self) -> str:
-        cost = f", {self.cost_usd:.4f} US dollars" if self.cost_micros else ""
+        cost = f", {dollars(self.cost_micros)}" if self.cost_micros else ""
         return f"{count_of(self.tokens, 'token')}{cost}"
 
     def __add__(self, other: Usage) -> Usage:

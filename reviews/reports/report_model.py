@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from ...models.severity import Severity
 from ...models.text.ids import format_timestamp
+from ...models.text.words import dollars
 from ..findings import place_key
 from ..values.code_links import line_link
 from ..values.findings import Finding, FindingStatus, Side, VerifiedAs
@@ -154,7 +155,7 @@ class ReportModel:
             ("Revision", run.revision),
             ("Items", ", ".join(f"{count} {state}" for state, count in states.items()) or "none"),
             ("Tokens", str(run.usage.tokens) if run.usage.tokens else ""),
-            ("Cost", f"{run.usage.cost_micros / 1e6:.4f} US dollars" if run.usage.cost_micros else ""),
+            ("Cost", dollars(run.usage.cost_micros) if run.usage.cost_micros else ""),
             ("Run", run.id),
         ]
         return tuple((name, text) for name, text in facts if text)

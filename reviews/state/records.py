@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue
 
 from ...models.sessions.known_agents import ReaderModel
 from ...models.text.ids import Id
-from ...models.text.words import count_of
+from ...models.text.words import count_of, dollars
 from ...models.turns.frozen import Frozen
 from ..values.panels import Panel
 from ..values.runs import Item, ItemState, SkippedItem
@@ -215,8 +215,8 @@ class Progress:
             rest = f" (about {self.rest_tokens:,} more)" if self.rest_tokens else ""
             tokens = f"{count_of(self.tokens, 'token', spec=',')}{rest}"
         if self.cost_micros:
-            rest = f" (about ${self.rest_cost_micros / 1e6:.4f} more)" if self.rest_cost_micros else ""
-            cost = f"${self.cost_micros / 1e6:.4f}{rest}"
+            rest = f" (about {dollars(self.rest_cost_micros)} more)" if self.rest_cost_micros else ""
+            cost = f"{dollars(self.cost_micros)}{rest}"
         return tokens, cost, f"about {duration_text(self.rest_s)} left" if self.rest_s else ""
 
 

@@ -44,7 +44,7 @@ def test_variants_are_scored_and_compared(busy: Terminal, cases_file, tmp_path):
         str(tmp_path / "r.html"),
     )
     *progress, title, plain, both = said.err.splitlines()
-    assert (said.code, progress[-1]) == (0, "Evaluated 4 of 4 runs, 0 tokens, US$ 0.0000.")
+    assert (said.code, progress[-1]) == (0, "Evaluated 4 of 4 runs, 0 tokens, $0.")
     assert [line.split()[:4] for line in (title, plain, both)] == [
         ["variant", "score", "spread", "contains"],
         ["plain", "0.500", "0.707", "0.500"],

@@ -44,4 +44,4 @@ def test_functions_are_compared_also_inside_a_running_loop(tmp_path):
         {"contains": 1, "judge": 0.5, "program": 1},
         {"contains": 0, "judge": 0.5, "program": 1},
     ]
-    assert str(seen[-1]) == "2 of 2 runs, 0 tokens, US$ 0.0000"
+    assert str(seen[-1]) == "2 of 2 runs, 0 tokens, $0"

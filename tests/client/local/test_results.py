@@ -48,7 +48,7 @@ def result(client):
 
 
 def test_result_prints_in_one_line(result):
-    assert str(result) == "completed (max_turns), 2 turns, 6 tokens, 0.0030 US dollars: turn 2"
+    assert str(result) == "completed (max_turns), 2 turns, 6 tokens, $0.0030: turn 2"
     assert "turn 1" not in repr(result)
     assert (result.usage.cost_usd, len(repr(result)) < 150) == (0.003, True)
 

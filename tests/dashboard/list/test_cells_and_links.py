@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from symposia.dashboard.views.collab_cells import NONE, cells_of, dollars, limit_text, time_html
+from symposia.dashboard.views.collab_cells import NONE, cells_of, cost_text, time_html
 from symposia.dashboard.views.list_parts import Links, describe, pager, tabs, without
-from symposia.dashboard.views.texts import short_duration
 from symposia.models.sessions.query import SessionQuery
+from symposia.models.text.words import short_duration
 
 AT_MS = 1_700_000_000_000
 ROW: dict[str, Any] = {
@@ -113,7 +113,7 @@ def test_cells_say_what_a_session_does(changes, expected):
 
 
 def test_numbers_have_units():
-    assert [dollars(micros) for micros in (0, 1_200, 310_000, 1_234_560_000)] == [
+    assert [cost_text(micros) for micros in (0, 1_200, 310_000, 1_234_560_000)] == [
         NONE,
         "$0.0012",
         "$0.31",
@@ -126,8 +126,6 @@ def test_numbers_have_units():
         "2 h",
         "2 d",
     ]
-    assert limit_text("turns", 0, 1) == "0 of 1 turn"
-    assert limit_text("seconds", 60, 3_600) == "1 min of 1 h"
     assert time_html(AT_MS, "clock") == (
         '<time datetime="2023-11-14T22:13:20.000000Z" data-as="clock">22:13:20 UTC</time>'
     )

@@ -177,7 +177,7 @@ def test_end_is_estimated_from_the_rate(uses: list[LimitUse], first: str | None,
         (LimitUse("turns", 0, 1), "0 of 1 turn"),
         (LimitUse("tokens", 1_587, 1_500), "1,587 of 1,500 tokens"),
         (LimitUse("cost_micros", 4_600_000, 5_000_000), "$4.60 of $5.00"),
-        (LimitUse("seconds", 6.4, 60), "6 of 60 seconds"),
+        (LimitUse("seconds", 6.4, 60), "6 s of 1 min"),
     ],
 )
 def test_limits_in_words(use: LimitUse, words: str) -> None:

@@ -35,7 +35,7 @@ def test_markdown_has_all_parts_in_order() -> None:
     order = [
         *("# Review of shop by the panel code", "**State**: partial", "**Items**: 2 reviewed, 1 failed"),
         *(
-            "0.0012 US dollars",
+            "$0.0012",
             "> Not bad.",
             "> 3 to fix: 1 high",
             "| severity | new | still open | gone | suppressed |",
