@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -34,7 +34,7 @@ _MAX_STATUSES, _MAX_RESULTS = 1_000, 16
 _MARK = "symposia"
 #: Seconds by which the clock of a provider may be behind.
 _CLOCK_SLACK_S = 3_600
-_OPENAI_URL = "/v1/responses"
+_OPENAI_URL: Final = "/v1/responses"
 #: Seconds after which OpenAI deletes the files of a batch.
 _FILES_TTL_S = 3 * 86_400
 

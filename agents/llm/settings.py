@@ -9,7 +9,7 @@ The provider counts the tokens. The prices are those of the registry, or else of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, cast
@@ -162,9 +162,8 @@ class Price:
 
     def scaled(self, share: float) -> Price:
         """Return this share of the prices."""
-        return Price(
-            **{name: None if price is None else share * price for name, price in asdict(self).items()}
-        )
+        given = {name: price for name, price in asdict(self).items() if price is not None}
+        return replace(self, **{name: share * price for name, price in given.items()})
 
     def cost_micros(self, usage: Usage, *, written: int = 0, reasoning: int = 0) -> int:
         """Return the cost in millionths of a US dollar.

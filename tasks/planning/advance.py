@@ -23,7 +23,6 @@ from ...state.sessions.requests import PlanFrame, PlanWrite, build_plan_write
 from ..runtime.graph import report_dropped
 from ..runtime.metrics import TurnMetrics
 from ..views.session_views import SessionFacts, begins_round, session_view
-from ..waiting.model_batches import cancel_batches
 from .decide import decide
 from .dispatch import dispatch_turns, redispatch_waiting
 
@@ -115,8 +114,6 @@ def dispatch_plan(
             hand_off.reason,
         )
     report_dropped(runtime.graph, state, write.dropped)
-    if write.dropped or state.is_final:
-        cancel_batches(runtime, facts, state)
     if 1 in answer.numbers:
         TurnMetrics(runtime.ports.metrics, facts.collab.mode).started()
     if state.is_final:

@@ -196,11 +196,11 @@ class SessionTree(Protocol):
     """What follows from a session for those above and below it. Every method may be called again."""
 
     def settle_end(self, runtime: Runtime, facts: SessionFacts, state: SessionState) -> None:
-        """End the sub-sessions of a session that has ended, and answer its parent."""
+        """End the sub-sessions and batches of a session that has ended, and answer its parent."""
         ...
 
     def settle_dropped(self, runtime: Runtime, state: SessionState) -> None:
-        """End the sub-sessions of dropped turns."""
+        """End the sub-sessions and batches of dropped turns."""
         ...
 
 

@@ -212,8 +212,8 @@ def _record_end(runtime: Runtime, session_id: str) -> None:
     ended = _read_ended(runtime, session_id)
     if ended is not None and has_family:
         runtime.sessions.tree.settle_end(runtime, *ended)
-    if ended is not None:
-        cancel_batches(runtime, *ended)
+    elif ended is not None:
+        cancel_batches(runtime, ended[1])
     if ended is not None and ended[0].spec.on_end is not None:
         runtime.ports.end_messages.send(session_id)
     if runtime.index.mark_ended(session_id) and runtime.ports.tracing is not None and ended is not None:

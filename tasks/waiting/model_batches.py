@@ -61,10 +61,11 @@ def check_batch(runtime: Runtime, parked: ParkedTurn, checks: BatchChecks) -> Tu
     return TurnEnd(record_work(runtime, parked, waiting, event="", about={}), WAITING)
 
 
-def cancel_batches(runtime: Runtime, facts: SessionFacts, state: SessionState) -> None:
+def cancel_batches(runtime: Runtime, state: SessionState) -> None:
     """Cancel the batches of dropped turns for which no other turn waits. A repeated call does no harm."""
     for record in state.records.all():
         if record.status == "dropped" and record.batch is not None:
+            facts = runtime.sessions.facts.get_for_state(state.session_id, state)
             leave_batch(runtime, facts, record, record.batch)
 
 

@@ -27,6 +27,7 @@ from ...planning.decide import read_progress
 from ...runtime.runtime import Boundary, Runtime
 from ...turns.results import TurnEnd, describe_faults
 from ...views.session_views import SessionFacts, read_facts
+from ..model_batches import cancel_batches
 from ..parked_turn import ParkedTurn, read_question
 from ..replies import ReplyContext, end_wait, fail_parked_turn
 from .tree import cancel_children
@@ -210,7 +211,8 @@ class ParentsAndChildren:
     """
 
     def settle_end(self, runtime: Runtime, facts: SessionFacts, state: SessionState) -> None:
-        """End the sub-sessions of a session that has ended, and answer its parent."""
+        """End the sub-sessions and batches of a session that has ended, and answer its parent."""
+        cancel_batches(runtime, state)
         cancel_children(runtime, state, detail="the parent has ended")
         ref = facts.spec.parent
         if ref is not None:
@@ -218,5 +220,6 @@ class ParentsAndChildren:
             answer_parent(runtime, ref, state)
 
     def settle_dropped(self, runtime: Runtime, state: SessionState) -> None:
-        """End the sub-sessions of dropped turns."""
+        """End the sub-sessions and batches of dropped turns."""
+        cancel_batches(runtime, state)
         cancel_children(runtime, state, detail="its turn is no longer needed")

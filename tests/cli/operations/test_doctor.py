@@ -13,7 +13,10 @@ from redis import Redis
 
 from live import until
 from processes.terminal import Terminal
+from symposia.cli.doctor.machine_checks import check_agents
+from symposia.cli.doctor.server_checks import Grade
 from symposia.client.embedded import EmbeddedServer
+from symposia.config.settings import load_settings
 from symposia.models.sessions.agent_queues import AgentQueues
 from symposia.models.text.ids import new_id
 from symposia.reviews.state.queues import DeliveryQueue
@@ -327,3 +330,25 @@ def test_worker_check_fails_without_redis(bare: Terminal):
     said = bare.run("doctor", "--worker")
     assert said.code == 4
     assert "does not answer" in said.out
+
+
+BATCHES = """
+[house]
+mode = "round_robin"
+purpose = "Review it."
+batch_api = true
+seats = [{name = "reviewer", agent = "mine", model = true}]
+"""
+
+
+@pytest.mark.parametrize(("model", "is_good"), [("openai:stub-model", True), ("groq:stub-model", False)])
+def test_doctor_checks_panels_with_batch_apis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, is_good: bool
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "panels.toml").write_text(BATCHES)
+    (tmp_path / "agents.toml").write_text(f'[agents.mine]\nkind = "llm"\nmodel = "{model}"\n')
+    results = check_agents(load_settings(agents_file=tmp_path / "agents.toml"))
+    (result,) = [result for result in results if result.subject == "batch APIs"]
+    assert (result.grade is Grade.GOOD) is is_good, result.text
+    assert "panel house" in result.text

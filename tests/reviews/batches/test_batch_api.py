@@ -12,6 +12,10 @@ from live import result_of, until
 from review_tools.fixture import AGENTS, ReviewInstallation, panel, read
 from servers.batch_stub import BatchStub
 from servers.model_stub import completion
+from symposia.models.errors import InvalidInput
+from symposia.models.sessions.known_agents import ReaderModel
+from symposia.reviews.batches.needs import check_seats
+from symposia.reviews.values.panels import readers_of
 from symposia.reviews.values.runs import RunState
 
 pytestmark = pytest.mark.leaves_keys
@@ -99,3 +103,13 @@ def test_cancelled_review_cancels_its_batches(batched: ReviewInstallation, provi
         timeout_s=DEADLINE_S,
         what="the provider's batches are cancelled",
     )
+
+
+def test_batches_cost_less_and_need_a_provider_that_has_them():
+    model = ReaderModel(model="openai:stub-model", input_usd_per_million=2.0, output_usd_per_million=4.0)
+    readers = readers_of(PANEL, {"batched": model})
+    assert readers["reviewer"].input_usd_per_million == 1.0
+    assert readers["reviewer"].output_usd_per_million == 2.0
+    check_seats(PANEL, readers)
+    with pytest.raises(InvalidInput, match=r"seats\.reviewer\.agent.*batch API.*--no-batch"):
+        check_seats(PANEL, {"reviewer": ReaderModel(model="qwen3")})
