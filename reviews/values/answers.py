@@ -17,6 +17,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -24,6 +25,7 @@ from pydantic_core import from_json
 
 from ...models.severity import Severity
 from ...models.text.json_text import json_blocks
+from ...models.text.lax_json import read_one
 from ...models.text.paths import MAX_PATH
 from .findings import MAX_LINE, MAX_MESSAGE, MAX_QUOTE, MAX_RULE, MAX_SUGGESTION, Category, Finding, Side
 from .tool_outputs import read_tool_output
@@ -137,13 +139,16 @@ def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
 
 
 def _parsed(text: str) -> Iterator[tuple[Any, str]]:
-    """Yield the candidates that are JSON, with the rest of the text."""
+    """Yield the candidates that are JSON, with the rest of the text; at last an object with mistakes, repaired."""
     for candidate, rest in _candidates(text):
         try:
             data = from_json(candidate, allow_inf_nan=False)
         except ValueError:
             continue
         yield data, rest
+    with suppress(ValueError):  # as when the form of the answer was checked
+        if isinstance(data := read_one(text), dict):
+            yield data, ""
 
 
 def _candidates(text: str) -> Iterator[tuple[str, str]]:

@@ -170,12 +170,6 @@ class Panel(Frozen):
             raise ValueError("must have `seats` with different names, and `tools` with different agents")
         return self
 
-    def rules_for(self, path: str) -> str:
-        """Return the rules of the panel for the item at `path`; empty: there are none."""
-        return "\n".join(
-            filter(None, [self.review_rules, *(rule.text for rule in self.rules if rule.applies_to(path))])
-        )
-
     def with_model(self, model: str | None) -> Self:
         """Return the panel with the agent `model` in the seats for one; None: without any.
 
