@@ -195,18 +195,13 @@ def test_fault_of_an_answer_is_named(answer: object, role: str | None, fault: st
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"findings": [{"line": 1, "quote": "x = 1", "title": "T",}], "summary": "s"}',
-        "Here:\n```json\n{'findings': [{'line': 1, 'quote': 'x = 1', 'title': 'T'}]}\n```",
-        'Here: {"findings": [{"line": 1, "quote": "x = 1", "title": "T"},]}',
-    ],
-)
-def test_answer_without_a_fault_is_read(text: str) -> None:
-    assert answer_fault(text, None, ["x = 1\n"]) == ""
-    answer = parse_reviewer_answer(text, path="a.py", agent="m")
-    assert ([finding.message for finding in answer.findings], answer.has_findings_list) == (["T"], True)
+@pytest.mark.parametrize("end", ["", ",", "]", "]}", "],}"])
+@pytest.mark.parametrize("form", ["{}", "Here:\n```json\n{}\n```", "Here: {}"])
+def test_answer_has_a_fault_unless_it_can_be_read(form: str, end: str) -> None:
+    text = form.format('{"findings": [{"line": 1, "quote": "x = 1", "title": "T"}' + end)
+    is_read = parse_reviewer_answer(text, path="a.py", agent="m").has_findings_list
+    assert is_read is (end == "]}")
+    assert (answer_fault(text, None, ["x = 1\n"]) == "") is is_read
 
 
 def test_change_costs_at_most_three_times_its_diff(tmp_path: Path) -> None:
