@@ -65,7 +65,13 @@ def _merge_path(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 def _order(finding: Finding) -> tuple[object, ...]:
     """Return a sort key that does not depend on the input order."""
-    return (*place_key(finding), finding.agents, finding.confidence, finding.severity.rank)
+    return (
+        *place_key(finding),
+        finding.agents,
+        finding.confidence,
+        finding.severity.rank,
+        finding.unverified,
+    )
 
 
 class _Group:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..text.lax_json import read_one
+from ..text.json_text import find_json
 from ..text.numbered_lines import normalise_line, without_number
 
 #: Role of the reviewer who checks findings.
@@ -29,10 +29,11 @@ def answer_fault(text: str, role: str | None, shown: Iterable[str]) -> str:
 
 
 def _fault(text: str, name: str, shown: Iterable[str]) -> str:
-    try:
-        data = read_one(text)
-    except ValueError:
+    values = [data for data, _ in find_json(text)]
+    if not values:
         return f"it has no JSON object with the list {name}"
+    named = (data for data in values if isinstance(data, list) or (isinstance(data, dict) and name in data))
+    data = next(named, values[0])
     entries = data if isinstance(data, list) else data.get(name) if isinstance(data, dict) else None
     if not isinstance(entries, list):
         return f"it has no list {name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -118,3 +119,48 @@ def json_blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             if opened[1] in _LABELS:
                 yield opened[0], number
             opened = None
+
+
+#: Where an object may begin between words, and how many such places are tried, so that the time is bounded.
+_OBJECT = re.compile(r'\{\s*"')
+_MAX_OBJECTS = 50
+_DECODER = json.JSONDecoder()
+
+
+def find_json(text: str) -> Iterator[tuple[Any, str]]:
+    """Yield the JSON data of a text with the rest of the text; none with mistakes, as of a text that is cut.
+
+    It is that of the whole text, of fenced blocks, and of objects between words; of several, the last comes first.
+    """
+    for candidate, rest in _candidates(text):
+        try:
+            data = from_json(candidate, allow_inf_nan=False)
+        except ValueError:
+            continue
+        yield data, rest
+
+
+def _candidates(text: str) -> Iterator[tuple[str, str]]:
+    """Yield texts that may be JSON, with the rest of the text."""
+    if text.lstrip()[:1] in ("{", "["):
+        yield text, ""
+    lines = text.split("\n")
+    for first, last in reversed(list(json_blocks(lines))):
+        rest = lines[:first] + lines[last + 1 :]
+        yield "\n".join(lines[first + 1 : last]), "\n".join(rest)
+    for start, end in reversed(list(_objects(text))):
+        yield text[start:end], f"{text[:start].rstrip()}\n{text[end:].lstrip()}"
+
+
+def _objects(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the outermost JSON objects in a text."""
+    start, tries = 0, 0
+    while tries < _MAX_OBJECTS and (match := _OBJECT.search(text, start)):
+        tries += 1
+        try:
+            _, end = _DECODER.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            start = match.start() + 1
+        else:
+            yield match.start(), end
+            start = end

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
-from ...models.errors import ReviewError, ReviewNotFound
+from ...models.errors import ReviewError
 from ..archive.access import known_results
 from ..chunks.planner import ChangedFile, ItemPlan, PlannedSession, SessionPlanner
 from ..chunks.project import Project
@@ -195,9 +195,6 @@ def start_batch(
         ReviewError: A later starter has begun.
         RedisUnavailable, ArchiveUnavailable: No review begins.
     """
-    if _is_there(context, order.batch_id):
-        advance_batch(context, order.batch_id)
-        return order.batch_id
     order, absent = without_missing_tools(order)
     workers = context.workers
     readers = readers_of(
@@ -226,6 +223,7 @@ def start_batch(
     planner = planner_of(order, readers, project)
     starter = context.store.claim_start(head.batch_id) if starter is None else starter
     if not context.store.open(head, starter):
+        advance_batch(context, head.batch_id)
         return head.batch_id
     if readers and project.readable_files:
         context.files.add(head.batch_id, project.readable_files, ttl_s=context.store.retention_s)
@@ -257,13 +255,6 @@ def start_batch(
     context.store.start(head, starter, total=uploader.total, unchanged=uploader.unchanged)
     advance_batch(context, head.batch_id)
     return head.batch_id
-
-
-def _is_there(context: ReviewContext, batch_id: str) -> bool:
-    try:
-        return context.store.view(batch_id).state != "opening"
-    except ReviewNotFound:
-        return False
 
 
 def record_failed_batch(context: ReviewContext, head: BatchHead, starter: int, reason: str) -> None:

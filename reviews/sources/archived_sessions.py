@@ -77,7 +77,7 @@ class SessionSource:
             return SkippedItem(path=key, reason=str(error))
         if text is None:
             return SkippedItem(path=key, reason=f"larger than {self.caps.item_bytes:,} bytes")
-        return make_item(text, key=key, path=key, kind=ItemKind.SESSION)
+        return make_item(text, key, ItemKind.SESSION)
 
 
 def _key(session_id: str) -> str:

@@ -146,18 +146,15 @@ class FileSource:
         def left_out(text: str) -> str:
             return "" if is_named else reason_by_text(text, attributes)
 
-        if changes is None:
-            return read_file(
-                root, entry, max_bytes=self.caps.item_bytes, kind=ItemKind.FILE, left_out=left_out
-            )
-        old = changes.renames.get(entry, "")
+        old = changes.renames.get(entry, "") if changes else ""
+        kind = ItemKind.FILE if changes is None else ItemKind.RENAMED if old else ItemKind.CHANGE
         return read_file(
             root,
             entry,
             max_bytes=self.caps.item_bytes,
-            kind=ItemKind.RENAMED if old else ItemKind.CHANGE,
+            kind=kind,
             # Lines of a notebook's file are none of its cells.
-            hunks=None if entry.endswith(".ipynb") else changes.hunks.get(entry),
+            hunks=changes.hunks.get(entry) if changes and not entry.endswith(".ipynb") else None,
             renamed_from=old,
             left_out=left_out,
         )
@@ -179,7 +176,7 @@ class FileSource:
         include = Globs(self.selection.include, field="include")
         exclude = Globs(self.selection.exclude, field="exclude")
         for path in changes.deleted:
-            is_named = not self.selection.paths or any(_is_below(path, name) for name in self.selection.paths)
+            is_named = any(_is_below(path, name) for name in self.selection.paths or [""])
             is_meant = is_named and (not include or include.matches(path)) and not exclude.matches(path)
             if is_meant and SKIPPED_FOLDERS.isdisjoint(path.split("/")[:-1]):
                 yield path, changes.hunks.get(path) or ()

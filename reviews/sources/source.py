@@ -74,10 +74,7 @@ def read_file(
         return SkippedItem(path=path, reason=reason)
     if not text.strip() and not hunks:
         return SkippedItem(path=path, reason="empty")
-    read = make_item(text, key=path, path=path, kind=kind, hunks=hunks, renamed_from=renamed_from)
-    return (
-        read.model_copy(update={"item": read.item.model_copy(update={"suffix": suffix})}) if suffix else read
-    )
+    return make_item(text, path, kind, hunks=hunks, renamed_from=renamed_from, suffix=suffix)
 
 
 def deleted_item(path: str, hunks: tuple[Hunk, ...], *, max_bytes: int) -> ReadItem | SkippedItem:
@@ -87,22 +84,22 @@ def deleted_item(path: str, hunks: tuple[Hunk, ...], *, max_bytes: int) -> ReadI
         return SkippedItem(path=escape_path(path), reason="deleted: its content is empty or no text")
     if len(text.encode()) > max_bytes or any(len(hunk.removed) < hunk.old_count for hunk in hunks):
         return SkippedItem(path=path, reason=f"deleted; it was larger than {max_bytes:,} bytes")
-    return make_item(text, key=path, path=path, kind=ItemKind.DELETED, hunks=hunks)
+    return make_item(text, path, ItemKind.DELETED, hunks=hunks)
 
 
 def make_item(
     text: str,
-    *,
-    key: str,
     path: str,
     kind: ItemKind,
+    *,
     hunks: tuple[Hunk, ...] | None = None,
     renamed_from: str = "",
+    suffix: str = "",
 ) -> ReadItem:
-    """Return a text as an item."""
+    """Return a text as an item; its path is its key."""
     data = text.encode()
     item = Item(
-        key=key,
+        key=path,
         kind=kind,
         path=path,
         sha256=hashlib.sha256(data).hexdigest(),
@@ -110,5 +107,6 @@ def make_item(
         changed=None if hunks is None else changed_ranges(hunks),
         removed=removed_ranges(hunks or ()),
         renamed_from=renamed_from,
+        suffix=suffix,
     )
     return ReadItem(item=item, text=text, hunks=hunks)

@@ -16,7 +16,6 @@ from ...models.errors import AmbiguousId, InvalidInput, invalid_input
 from ...models.text.ids import utcnow
 from ...state.redis.keys import DECISIONS, reply_key
 from ..values.decisions import Decision
-from .store import Fields
 
 log = logging.getLogger(__name__)
 
@@ -44,12 +43,13 @@ class DecisionStore:
 
     def add_decisions(self, decisions: Iterable[Decision]) -> None:
         """Store decisions; one about the same finding is replaced."""
-        fields: Fields = {
-            decision.id: decision.model_dump_json(exclude_defaults=True) for decision in decisions
-        }
-        if not fields:
+        given = list(decisions)
+        if not given:
             return
-        self._client.hset(DECISIONS, mapping=fields)
+        self._client.hset(
+            DECISIONS,
+            mapping={decision.id: decision.model_dump_json(exclude_defaults=True) for decision in given},
+        )
         if self._client.hlen(DECISIONS) > MAX_DECISIONS:
             oldest = self.all()[MAX_DECISIONS:]
             self._client.hdel(DECISIONS, *(decision.id for decision in oldest))

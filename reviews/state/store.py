@@ -6,7 +6,7 @@ claims an item, and a script accepts its result once per attempt. A later check 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from redis import Redis
@@ -74,7 +74,7 @@ class ReviewStore:
             "span_ms": span_ms,
             "deadline_ms": now + span_ms if span_ms else 0,
         }
-        args = {"head": _head_text(head), "opening_ms": OPENING_S * 1000}
+        args: Fields = {"head": _head_text(head), "opening_ms": OPENING_S * 1000}
         return self._upload("reviews/open", head.batch_id, starter, args, fields) == "opened"
 
     def add(
@@ -112,7 +112,12 @@ class ReviewStore:
         self, batch_id: str, starter: int, number: int, item: Item, fields: Fields, text: str = ""
     ) -> None:
         record = {"item": item.model_dump_json(exclude_defaults=True), **fields}
-        args = {"number": number, "opening": text, "opening_ms": OPENING_S * 1000, "ttl_ms": self._ttl_ms}
+        args: Fields = {
+            "number": number,
+            "opening": text,
+            "opening_ms": OPENING_S * 1000,
+            "ttl_ms": self._ttl_ms,
+        }
         numbered = {f"{number}:{name}": value for name, value in record.items()}
         self._upload("reviews/add", batch_id, starter, args, numbered)
 
@@ -124,7 +129,7 @@ class ReviewStore:
         Raises:
             ReviewError: A later starter has begun.
         """
-        args = {"head": _head_text(head), "total": total, "unchanged": unchanged, "failure": failure}
+        args: Fields = {"head": _head_text(head), "total": total, "unchanged": unchanged, "failure": failure}
         self._upload("reviews/start", head.batch_id, starter, {**args, "ttl_ms": self._ttl_ms})
 
     def _upload(
@@ -132,7 +137,7 @@ class ReviewStore:
         verb: str,
         batch_id: str,
         starter: int,
-        args: Mapping[str, str | int],
+        args: Fields,
         fields: Fields | None = None,
     ) -> str:
         """Run a script of one starter; return its answer."""

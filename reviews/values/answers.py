@@ -13,17 +13,15 @@ summary.
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
-from pydantic_core import from_json
 
 from ...models.severity import Severity
-from ...models.text.json_text import json_blocks
+from ...models.text.json_text import find_json
 from ...models.text.paths import MAX_PATH
 from .findings import MAX_LINE, MAX_MESSAGE, MAX_QUOTE, MAX_RULE, MAX_SUGGESTION, Category, Finding, Side
 from .tool_outputs import read_tool_output
@@ -51,10 +49,6 @@ _OLD_SIDES = frozenset({"old", "left", "before", "removed", "-"})
 _CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
 #: Confidence of a finding without one.
 _DEFAULT_CONFIDENCE = 0.5
-#: Where an object may begin between words, and how many such places are tried, so that the time is bounded.
-_OBJECT = re.compile(r'\{\s*"')
-_MAX_OBJECTS = 50
-_DECODER = json.JSONDecoder()
 
 
 class ReviewerAnswer(NamedTuple):
@@ -109,7 +103,7 @@ def _left_out(data: Mapping[str, Any]) -> int:
 
 def read_entries(text: str, name: str) -> list[Mapping[str, Any]]:
     """Return the objects of the list `name` in a message; empty if there is none."""
-    for data, _ in _parsed(text):
+    for data, _ in find_json(text):
         if isinstance(data, dict) and isinstance(data.get(name), list):
             return [entry for entry in data[name][:MAX_FINDINGS] if isinstance(entry, dict)]
     return []
@@ -122,7 +116,7 @@ def read_line(entry: Mapping[str, Any]) -> int:
 
 def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
     """Return the object of findings, and the words around it. A bare list is one of findings."""
-    for data, rest in _parsed(text):
+    for data, rest in find_json(text):
         if (entries := read_tool_output(data)) is not None:
             return {"findings": entries}, rest
         if (
@@ -134,45 +128,6 @@ def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
         if isinstance(data, dict) and ("findings" in data or "summary" in data):
             return data, rest
     return None, text
-
-
-def _parsed(text: str) -> Iterator[tuple[Any, str]]:
-    """Yield the candidates that are JSON, with the rest of the text."""
-    for candidate, rest in _candidates(text):
-        try:
-            data = from_json(candidate, allow_inf_nan=False)
-        except ValueError:
-            continue
-        yield data, rest
-
-
-def _candidates(text: str) -> Iterator[tuple[str, str]]:
-    """Yield candidates for the object with the rest of the text.
-
-    They are the whole text, then fenced blocks, then objects between words; of several, the last comes first.
-    """
-    if text.lstrip()[:1] in ("{", "["):
-        yield text, ""
-    lines = text.split("\n")
-    for first, last in reversed(list(json_blocks(lines))):
-        rest = lines[:first] + lines[last + 1 :]
-        yield "\n".join(lines[first + 1 : last]), "\n".join(rest)
-    for start, end in reversed(list(_objects(text))):
-        yield text[start:end], f"{text[:start].rstrip()}\n{text[end:].lstrip()}"
-
-
-def _objects(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the outermost JSON objects in a text."""
-    start, tries = 0, 0
-    while tries < _MAX_OBJECTS and (match := _OBJECT.search(text, start)):
-        tries += 1
-        try:
-            _, end = _DECODER.raw_decode(text, match.start())
-        except (ValueError, RecursionError):
-            start = match.start() + 1
-        else:
-            yield match.start(), end
-            start = end
 
 
 def read_rule(entry: Mapping[str, Any], *names: str) -> str:

@@ -189,12 +189,6 @@ class Panel(Frozen):
             return self.stop
         return {**self.stop, "deadline_s": BATCH_API_DEADLINE_S}
 
-    def rules_for(self, path: str) -> str:
-        """Return the rules of the panel for the item at `path`; empty: there are none."""
-        return "\n".join(
-            filter(None, [self.review_rules, *(rule.text for rule in self.rules if rule.applies_to(path))])
-        )
-
     def with_model(self, model: str | None) -> Self:
         """Return the panel with the agent `model` in the seats for one; None: without any.
 

@@ -32,7 +32,7 @@ def put(folder: Path, files: Mapping[str, str]) -> Path:
 
 def item(text: str = TEXT, path: str = "app.py", **more: object) -> ReadItem:
     kind = more.pop("kind", ItemKind.FILE)
-    return make_item(text, key=path, path=path, kind=kind, **more)
+    return make_item(text, path, kind, **more)
 
 
 def planner(folder: Path, **more: object) -> SessionPlanner:

@@ -31,6 +31,7 @@ from symposia.reviews.chunks.project import Project
 from symposia.reviews.panels import find_panel
 from symposia.reviews.sources.files import FileSelection, FileSource
 from symposia.reviews.sources.source import make_item
+from symposia.reviews.values.answers import parse_reviewer_answer
 from symposia.reviews.values.changes import ChangeDescription, LinkedIssue
 from symposia.reviews.values.findings import Category
 from symposia.reviews.values.panels import Panel
@@ -90,9 +91,7 @@ def requests(tmp_path: Path) -> Mapping[str, str]:
     of_documents = planner(documents, tree.folder)
     of_changed_documents = planner(documents, tree.folder, ChangeDescription())
     (edited,) = of_changed_documents.together(
-        of_changed_documents.plan(
-            make_item("# Shop\n", key="a.md", path="a.md", kind=ItemKind.CHANGE)
-        ).changed,
+        of_changed_documents.plan(make_item("# Shop\n", "a.md", ItemKind.CHANGE)).changed,
         (),
         (),
     )
@@ -164,9 +163,8 @@ def test_small_change_has_the_small_guide(tmp_path: Path, lines: int, is_small: 
     (file,) = plan.plan(
         make_item(
             "".join(f"total_{number} = compute(value, {number})\n" for number in range(lines)),
-            key="a.py",
-            path="a.py",
-            kind=ItemKind.CHANGE,
+            "a.py",
+            ItemKind.CHANGE,
         )
     ).changed
     (session,) = plan.together([file], (), ())
@@ -203,6 +201,15 @@ def test_fault_of_an_answer_is_named(answer: object, role: str | None, fault: st
         fault
         and f"Your answer cannot be used: {fault}. Give the whole answer again as one JSON object, and nothing else."
     )
+
+
+@pytest.mark.parametrize("end", ["", ",", "]", "]}", "],}"])
+@pytest.mark.parametrize("form", ["{}", "Here:\n```json\n{}\n```", "Here: {}"])
+def test_answer_has_a_fault_unless_it_can_be_read(form: str, end: str) -> None:
+    text = form.format('{"findings": [{"line": 1, "quote": "x = 1", "title": "T"}' + end)
+    is_read = parse_reviewer_answer(text, path="a.py", agent="m").has_findings_list
+    assert is_read is (end == "]}")
+    assert (answer_fault(text, None, ["x = 1\n"]) == "") is is_read
 
 
 def test_change_costs_at_most_three_times_its_diff(tmp_path: Path) -> None:
