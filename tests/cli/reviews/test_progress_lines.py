@@ -45,7 +45,7 @@ def test_progress_lines_have_cost_and_estimate() -> None:
     lines = printed(as_json=False, every_s=0).splitlines()
     assert len(lines) == 2
     assert re.fullmatch(
-        r"Reviewed 2 of 4, about .+ left, 1 running, 600 tokens \(about 600 more\), \$0\.0200 \(about \$0\.0200 more\)\.",
+        r"Reviewed 2 of 4, about .+ left, 1 running, 600 tokens \(about 600 more\), \$0\.02 \(about \$0\.02 more\)\.",
         lines[0],
     )
 
