@@ -86,7 +86,7 @@ def check_out_pull(
         token: As in `update_branch`.
 
     Raises:
-        InvalidInput: There is no repository or remote, or the remote has another commit.
+        InvalidInput: There is no repository or remote, the remote has another commit, or a link leads out of the folder.
         GitFailed: Git failed, or did not answer in time.
     """
     git = Git.find(root)
@@ -111,7 +111,10 @@ def check_out_pull(
         checkout = Git(git_dir, tree, tree)
         checkout.run("config", "remote.origin.url", url)
         checkout.run("read-tree", "-m", "-u", head)
-        yield CheckedOutPull(tree / git.folder.relative_to(git.work_tree), tip)
+        folder = tree / git.folder.relative_to(git.work_tree)
+        if folder.resolve() != folder:
+            raise InvalidInput("root", str(root), "must be a folder without links in the pull request")
+        yield CheckedOutPull(folder, tip)
 
 
 def _remote(git: Git) -> str:

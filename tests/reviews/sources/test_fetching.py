@@ -9,6 +9,7 @@ import pytest
 
 from symposia.models.errors import GitFailed, InvalidInput
 from symposia.reviews.sources import fetching
+from symposia.reviews.sources import git as source_git
 from symposia.reviews.sources.git import Git
 from symposia.reviews.sources.repository import Repository
 
@@ -122,3 +123,24 @@ def test_pull_request_is_checked_out_beside_its_root(remote: Path, clone: Path):
         fetching.check_out_pull(clone, head=base, **how),
     ):
         pass
+
+
+def test_pull_request_cannot_lead_out_of_its_work_tree(remote: Path, clone: Path, tmp_path: Path):
+    (clone / "backend").mkdir()
+    (remote / "backend").symlink_to(tmp_path)
+    head = commit(remote, "b.py", "y = 2\n")
+    git(remote, "update-ref", "refs/pull/5/head", head)
+    pull = fetching.check_out_pull(clone / "backend", ref="pull/5/head", head=head, base="main", token=None)
+    with pytest.raises(InvalidInput, match="must be a folder without links"), pull:
+        pass
+
+
+def test_fetches_do_not_prune_the_clone(
+    remote: Path, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(vars(source_git)["_ENVIRONMENT"], "GIT_TRACE", str(tmp_path / "trace"))
+    commit(remote, "b.py", "y = 2\n")
+    fetching.update_branch(clone, token=None)
+    traced = (tmp_path / "trace").read_text()
+    assert "built-in: git fetch" in traced
+    assert not [line for line in traced.splitlines() if "maintenance run" in line or "git gc" in line]
