@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models._batch_codec import BatchJobError
 from pydantic_ai.models.batch import Batch, BatchRequest
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
@@ -36,6 +37,8 @@ log = logging.getLogger(__name__)
 BATCHES = "batch:"
 #: Maximum number of batches for one request: a batch may expire.
 MAX_SUBMISSIONS = 3
+#: Status of the error of a batch that was cancelled.
+_CANCELLED = 499
 
 
 class BatchTicket(BaseModel):
@@ -102,7 +105,9 @@ class BatchModel(WrapperModel):
             ModelAPIError: The provider refused the request, or does not answer.
             AgentFailed: No batch had an answer; not retryable.
         """
-        name = f"{BATCHES}{self._entry}:{self.request_name}"
+        # A provider that refuses the form of the answer gets the request again without it, as another request.
+        form = "" if model_request_parameters.output_object is None else ":form"
+        name = f"{BATCHES}{self._entry}:{self.request_name}{form}"
         settings = {key: value for key, value in (model_settings or {}).items() if key != "timeout"}
         request = BatchRequest(
             custom_id=fingerprint(name),
@@ -158,8 +163,13 @@ class BatchModel(WrapperModel):
         self, name: str, request: BatchRequest, batch: Batch, submissions: int
     ) -> ModelResponse:
         """Return the answer from an ended batch; submit the request again if the batch has none."""
-        result = await batches_of_running_loop().result(self.wrapped, batch, request.custom_id)
         reason = f"batch {batch.id} ended without an answer"
+        try:
+            result = await batches_of_running_loop().result(self.wrapped, batch, request.custom_id)
+        except BatchJobError as error:  # of Google, whose lost batches list no results
+            if error.status_code != _CANCELLED and not is_transient(error):
+                raise
+            result, reason = None, f"{reason}: {error}"
         if result is not None:
             try:
                 return self.wrapped.batch_decode(result, request)
