@@ -69,7 +69,7 @@ class ScheduledReview:
     ) -> None:
         self._context = context
         self._roots = roots
-        #: As in the arguments.
+        #: Function that returns the token for fetches; None: there is none.
         self.git_token = git_token
 
     def start(self, schedule: Schedule, schedule_run: ScheduleRun) -> None:

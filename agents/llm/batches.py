@@ -39,6 +39,8 @@ BATCHES = "batch:"
 MAX_SUBMISSIONS = 3
 #: Status of the error of a batch that was cancelled.
 _CANCELLED = 499
+#: Seconds until a request is submitted again that was refused because too many tokens wait at the provider.
+QUEUE_PAUSE_S = 900.0
 
 
 class BatchTicket(BaseModel):
@@ -170,6 +172,12 @@ class BatchModel(WrapperModel):
             if error.status_code != _CANCELLED and not is_transient(error):
                 raise
             result, reason = None, f"{reason}: {error}"
+        if _has_full_queue(batch):
+            await self._services.journal.delete_answers(name)
+            raise AgentFailed(
+                f"batch {batch.id}: the requests that wait at the provider have reached its token limit",
+                retry_after_s=QUEUE_PAUSE_S,
+            )
         if result is not None:
             try:
                 return self.wrapped.batch_decode(result, request)
@@ -182,3 +190,9 @@ class BatchModel(WrapperModel):
             raise AgentFailed(f"{reason} (submitted {submissions} times)", retryable=False)
         log.warning("%s; submitting the request again", reason)
         return await self._submit(name, request, submissions=submissions + 1)
+
+
+def _has_full_queue(batch: Batch) -> bool:
+    """Return whether OpenAI refused a batch because of its limit of waiting tokens."""
+    errors = (batch.provider_details or {}).get("errors") or ()
+    return any(isinstance(error, dict) and error.get("code") == "token_limit_exceeded" for error in errors)

@@ -11,11 +11,13 @@ from pydantic_ai.models._batch_codec import BatchJobError
 from pydantic_ai.models.batch import Batch, EncodedBatchRequest
 from pydantic_ai.models.test import TestModel
 
+from scaling import patient
 from servers.batch_stub import BatchStub
 from servers.model_stub import Answer, completion, refusal
 from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm import provider_batches
 from symposia.agents.llm.agent import LLMAgent
+from symposia.agents.llm.batches import QUEUE_PAUSE_S
 from symposia.agents.llm.clients import Endpoint
 from symposia.agents.llm.settings import LLMSettings, ModelSource, Price
 from symposia.models.errors import AgentError, AgentFailed
@@ -43,8 +45,8 @@ def speak(runner, turn, provider):
         source = ModelSource(endpoint, Price(2.0, 4.0), "stub")
         agent = LLMAgent(lambda: [source], LLMSettings(batch=True, **settings))
         services = TurnServices(journal)
-        context = turn(turn_number=number, **(about or {}))
-        outcome = runner.start(agent, context, timeout_s=20, turn_services=services).result()
+        context = turn(turn_number=number, timeout_s=patient(20), **(about or {}))
+        outcome = runner.start(agent, context, timeout_s=patient(20), turn_services=services).result()
         return agent, outcome
 
     return spoken
@@ -176,6 +178,17 @@ def test_refused_schema_is_left_out_of_the_next_batch(speak, provider):
     assert speak(journal, about=about, review_schema=True)[1].messages[0].content == '{"findings": []}'
     formats = [batch.lines[0]["body"].get("text", {}).get("format") for batch in provider.batches]
     assert [form is None for form in formats] == [False, True]
+
+
+def test_batch_over_the_limit_of_waiting_tokens_is_submitted_later(speak, provider):
+    journal = InMemoryCallJournal()
+    speak(journal)
+    provider.batches[0].error = "token_limit_exceeded"
+    provider.finish("failed")
+    with pytest.raises(AgentFailed, match=r"batch_1: .* token limit") as error:
+        speak(journal)
+    assert (error.value.retryable, error.value.retry_after_s) == (True, QUEUE_PAUSE_S)
+    assert "batch_2" in speak(journal)[1].question.batch
 
 
 def test_cancelled_batch_ends_at_the_provider(speak, runner, provider):
