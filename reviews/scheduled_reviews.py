@@ -205,8 +205,8 @@ def _limited(panel: Panel, review: ReviewAction) -> Panel:
     batch = panel.batch.model_copy(
         update={name: value for name, value in limits.items() if value is not None}
     )
-    changes = {name: getattr(review, name) for name in ("parallel", "min_confidence", "batch_api")}
-    return panel.model_copy(
+    changes = {name: getattr(review, name) for name in ("min_confidence", "batch_api")}
+    return panel.with_parallel(review.parallel).model_copy(
         update={"batch": batch, **{name: value for name, value in changes.items() if value is not None}}
     )
 

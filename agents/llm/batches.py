@@ -5,7 +5,7 @@ has ended, the next attempt of the turn reads the answer.
 
 The turn stores the key of its batch in its call journal before the batch is submitted. OpenAI's API keeps the key as
 metadata of the batch. So if a worker dies before it has stored the id, the next attempt finds the batch by the key. The
-APIs of other providers keep no metadata: such a request is submitted again.
+APIs of other providers find no batch by a key: such a request is submitted again.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 #: Function that returns the dialogue document of a session id.
 Transcript = Callable[[str], str]
 
-#: Maximum seconds to wait for running items after an interrupt.
+#: Maximum seconds to wait for running items after an interrupt, and for the cancellation of batches.
 _INTERRUPT_GRACE_S = 20.0
 #: Maximum seconds to wait for the delivery of the reports, and seconds between two looks.
 _DELIVERY_TIMEOUT_S, _POLL_S = 120.0, 0.2
@@ -293,11 +293,13 @@ def _wait_for_deliveries(run: ReviewRun, local_runtime: LocalRuntime) -> tuple[s
 def _order(asked: LocalReviewRequest, settings: Settings, registry: Registry) -> ReviewRequest:
     order = asked.order(open_archive(settings))
     limits = {name: value for name, value in asked.limits if value is not None}
-    changes = {name: getattr(asked, name) for name in ("parallel", "min_confidence", "batch_api")}
+    changes = {name: getattr(asked, name) for name in ("min_confidence", "batch_api")}
     given = {name: value for name, value in changes.items() if value is not None}
     return replace(
         order,
-        panel=order.panel.model_copy(update={"batch": order.panel.batch.model_copy(update=limits), **given}),
+        panel=order.panel.with_parallel(asked.parallel).model_copy(
+            update={"batch": order.panel.batch.model_copy(update=limits), **given}
+        ),
         models=registry.reader_models(),
         programs=registry.program_identities(),
     )
