@@ -105,7 +105,7 @@ class BatchModel(WrapperModel):
         Raises:
             AnswerNeeded: The batch has not ended. A request that was in no batch is submitted before.
             ModelAPIError: The provider refused the request, or does not answer.
-            AgentFailed: No batch had an answer; not retryable.
+            AgentFailed: No batch had an answer; not retryable. Or too many tokens wait at the provider; retryable.
         """
         # A provider that refuses the form of the answer gets the request again without it, as another request.
         form = "" if model_request_parameters.output_object is None else ":form"
@@ -165,6 +165,12 @@ class BatchModel(WrapperModel):
         self, name: str, request: BatchRequest, batch: Batch, submissions: int
     ) -> ModelResponse:
         """Return the answer from an ended batch; submit the request again if the batch has none."""
+        if _has_full_queue(batch):
+            await self._services.journal.delete_answers(name)
+            raise AgentFailed(
+                f"batch {batch.id}: the requests that wait at the provider have reached its token limit",
+                retry_after_s=QUEUE_PAUSE_S,
+            )
         reason = f"batch {batch.id} ended without an answer"
         try:
             result = await batches_of_running_loop().result(self.wrapped, batch, request.custom_id)
@@ -172,12 +178,6 @@ class BatchModel(WrapperModel):
             if error.status_code != _CANCELLED and not is_transient(error):
                 raise
             result, reason = None, f"{reason}: {error}"
-        if _has_full_queue(batch):
-            await self._services.journal.delete_answers(name)
-            raise AgentFailed(
-                f"batch {batch.id}: the requests that wait at the provider have reached its token limit",
-                retry_after_s=QUEUE_PAUSE_S,
-            )
         if result is not None:
             try:
                 return self.wrapped.batch_decode(result, request)
