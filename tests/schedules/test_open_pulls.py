@@ -17,7 +17,7 @@ from symposia.cli.doctor.checks import _deliveries
 from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput
 from symposia.reviews.delivery.destinations import Destinations
-from symposia.reviews.scheduled_pulls import MAX_FAILURES, ScheduledPulls, _is_reviewed, _remembered
+from symposia.reviews.scheduled_pulls import MAX_FAILURES, ScheduledPulls, _is_reviewed, _remembered, _series
 from symposia.reviews.scheduled_reviews import ScheduledReview
 from symposia.reviews.state.reviewed_pulls import PullReview
 from symposia.schedules.schedule import RunOutcome, ScheduleRun, ScheduleRunProgress, ScheduleRunRecord
@@ -144,17 +144,23 @@ def test_each_commit_of_a_pull_request_is_reviewed_once(installation, host):
     assert run(installation).detail == "pull requests: none is new"
 
 
-@pytest.mark.leaves_keys  # no worker ends the review
-@pytest.mark.parametrize("host", [GitHub], indirect=True)
-def test_repeated_start_starts_nothing_twice(installation, host, monkeypatch):
+@pytest.fixture
+def start(installation, host, monkeypatch):
+    """Return the scheduled reviews, without a worker, and their schedule."""
     monkeypatch.chdir(installation.folder)
-    host.push(5, "five\n")
     context = installation.client._installation.reviews
     roots = {"shop": installation.folder / "shop"}
     hosts = Destinations.load(None, getenv={"HOST_TOKEN": TOKEN}.get)
     pulls = ScheduledPulls(lambda: context, ScheduledReview(lambda: context, roots), lambda: hosts)
     review = {"panel": "at_once", "root": "shop", "open_pull_requests": "pulls"}
-    schedule = installation.client.schedules.add("pulls", cron="@yearly", review=review).schedule
+    return pulls, installation.client.schedules.add("pulls", cron="@yearly", review=review).schedule
+
+
+@pytest.mark.leaves_keys  # no worker ends the review
+@pytest.mark.parametrize("host", [GitHub], indirect=True)
+def test_repeated_start_starts_nothing_twice(installation, host, start):
+    host.push(5, "five\n")
+    context, (pulls, schedule) = installation.client._installation.reviews, start
     for _ in range(2):
         pulls.start(schedule, RUN)
     (listed,) = installation.client.reviews().items
@@ -162,6 +168,22 @@ def test_repeated_start_starts_nothing_twice(installation, host, monkeypatch):
     assert pulls.progress(schedule, RUN).outcome is None
     pulls.cancel(schedule, RUN)
     assert context.store.view(listed.id).state == "stopping"
+
+
+@pytest.mark.parametrize(("maximum", "remembered"), [(9, {5, 6}), (2, {5, 6, 7})])
+@pytest.mark.parametrize("host", [GitHub], indirect=True)
+def test_drafts_and_pull_requests_that_are_not_listed_stay_reviewed(
+    installation, host, start, monkeypatch, maximum, remembered
+):
+    monkeypatch.setattr("symposia.reviews.scheduled_pulls.MAX_OPEN", maximum)
+    for number in (5, 6):
+        host.open(number, f"{number}" * 40)
+    host.server.pulls[5].more = {"draft": True}
+    reviewed, (pulls, schedule) = installation.client._installation.reviews.pulls, start
+    reviews = [PullReview(number=number, head=f"{number}" * 40) for number in (5, 6, 7)]
+    reviewed.remember(_series(schedule), reviews, closed=())
+    pulls.start(schedule, RUN)
+    assert reviewed.last(_series(schedule)).keys() == remembered
 
 
 def test_failing_review_of_a_commit_is_repeated_twice():
