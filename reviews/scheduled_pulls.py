@@ -16,7 +16,7 @@ from ..schedules.schedule import ReviewAction, RunOutcome, Schedule, ScheduleRun
 from .batches.context import ReviewContext
 from .batches.start import start_batch
 from .delivery.destinations import Destinations
-from .delivery.hosts.open_pulls import OpenPull
+from .delivery.hosts.open_pulls import MAX_OPEN, OpenPull
 from .scheduled_reviews import (
     UNSTARTED_ERRORS,
     ScheduledReview,
@@ -78,7 +78,7 @@ class ScheduledPulls:
             for pull in listed
             if (before := last.get(pull.number)) is not None and before.head == pull.head
         }
-        due = [pull for pull in listed if not _is_reviewed(earlier.get(pull.number))]
+        due = [pull for pull in listed if pull.is_ready and not _is_reviewed(earlier.get(pull.number))]
         due.sort(key=lambda pull: pull.number in earlier)  # those that failed come last
         reviews = self._start_batches(
             schedule, schedule_run, [(pull, earlier.get(pull.number)) for pull in due[:MAX_PULLS]], root
@@ -87,7 +87,8 @@ class ScheduledPulls:
         left = sum((pull.number, pull.head) not in heads for pull in due)
         context.pulls.save_run(schedule_run.id, PullsRun(reviews=tuple(reviews), left=left))
         failed = [entry for entry in reviews if entry.error]
-        closed = last.keys() - {pull.number for pull in listed}
+        is_complete = len(listed) < MAX_OPEN
+        closed = last.keys() - {pull.number for pull in listed} if is_complete else ()
         context.pulls.remember(series, failed, closed=closed)
 
     def _start_batches(

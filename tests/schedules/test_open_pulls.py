@@ -258,6 +258,22 @@ def test_cancelled_run_remembers_what_has_ended(installation, host, pulls, sched
     assert Batches.cancelled == [running.batch_id, unknown.batch_id]
 
 
+@pytest.mark.parametrize(("maximum", "remembered"), [(9, {5, 6}), (2, {5, 6, 7})])
+@pytest.mark.parametrize("host", [GitHub], indirect=True)
+def test_drafts_and_pull_requests_that_are_not_listed_stay_reviewed(
+    installation, host, pulls, schedule, monkeypatch, maximum, remembered
+):
+    monkeypatch.setattr("symposia.reviews.scheduled_pulls.MAX_OPEN", maximum)
+    for number in (5, 6):
+        host.open(number, f"{number}" * 40)
+    host.server.pulls[5].more = {"draft": True}
+    reviewed = installation.client._installation.reviews.pulls
+    reviews = [PullReview(number=number, head=f"{number}" * 40) for number in (5, 6, 7)]
+    reviewed.remember(_series(schedule), reviews, closed=())
+    pulls.start(schedule, RUN)
+    assert reviewed.last(_series(schedule)).keys() == remembered
+
+
 def test_failing_review_of_a_commit_is_repeated_twice():
     failed = ScheduleRunProgress(RunOutcome.FAILED, detail="no answer")
     review, tries = PullReview(number=5, head="a"), 0
