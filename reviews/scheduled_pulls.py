@@ -196,7 +196,8 @@ class ScheduledPulls:
 
     def cancel(self, schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """Cancel all batches, keep the findings so far, and remember the reviews that had ended."""
-        pulls, ended = self._context().pulls, []
+        pulls = self._context().pulls
+        ended: list[PullReview | None] = []
         for review in (pulls.run(schedule_run.id) or PullsRun()).reviews:
             end = self._progress_of(schedule, schedule_run, review)
             if end is not None and end.outcome is not None:
