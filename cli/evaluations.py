@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
+from ..models.text.words import dollars
 from .common.options import AsJson, Verbose
 from .common.screen import console, output_printer, plain_table, print_json, printable
 
@@ -229,8 +230,8 @@ def _cells(summary: VariantSummary, scorers: Sequence[str]) -> tuple[str, ...]:
         f"{summary.runs - summary.not_run}" + (f" of {summary.runs}" if summary.not_run else ""),
         str(summary.failed),
         f"{summary.usage.tokens:,}",
-        f"{summary.usage.cost_micros / 1e6:.4f}",
-        f"{summary.judge_usage.cost_micros / 1e6:.4f}",
+        dollars(summary.usage.cost_micros),
+        dollars(summary.judge_usage.cost_micros),
         "-" if summary.seconds is None else f"{summary.seconds:.2f}",
     )
 

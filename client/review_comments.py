@@ -86,7 +86,9 @@ class ReviewCommentMethods(SessionMethods):
             return ReplyResult(ReplyAction.NOTHING, 0, "the event is no new comment on a pull request")
         ask = None if model is None else partial(self._ask_model, model, timeout_s)
         decisions = self._parts.reviews.decisions
-        return load_deliveries(self.settings).reply(deliver, comment, decisions=decisions, ask=ask)
+        return load_deliveries(self.settings).reply(
+            deliver, comment, decisions=decisions, ask=ask, ask_s=timeout_s
+        )
 
     def _ask_model(self, model: str, timeout_s: float, text: str) -> str:
         """Return the answer of an agent to one message."""

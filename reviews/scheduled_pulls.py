@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from ..schedules.schedule import ReviewAction, RunOutcome, Schedule, ScheduleRun
 from .batches.context import ReviewContext
 from .batches.start import start_batch
 from .delivery.destinations import Destinations
-from .delivery.hosts.open_pulls import OpenPull
+from .delivery.hosts.open_pulls import MAX_OPEN, OpenPull
 from .scheduled_reviews import (
     UNSTARTED_ERRORS,
     ScheduledReview,
@@ -24,7 +24,7 @@ from .scheduled_reviews import (
     record_failure,
     request_for_folder,
 )
-from .sources.fetching import check_out_pull
+from .sources.fetching import OtherCommit, check_out_pull
 from .state.reviewed_pulls import MAX_ERROR, PullReview, PullsRun
 from .values.changes import ChangeDescription
 
@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 MAX_PULLS = 20
 #: Maximum batches of one commit that fail; each may cost as much as a review.
 MAX_FAILURES = 3
+_LOST = ScheduleRunProgress(RunOutcome.FAILED, detail="its state has expired")
 _REVIEWED = (RunOutcome.COMPLETED, RunOutcome.FINDINGS, RunOutcome.PARTIAL)
 
 
@@ -77,35 +78,62 @@ class ScheduledPulls:
             for pull in listed
             if (before := last.get(pull.number)) is not None and before.head == pull.head
         }
-        due = [pull for pull in listed if not _is_reviewed(earlier.get(pull.number))]
+        due = [pull for pull in listed if pull.is_ready and not _is_reviewed(earlier.get(pull.number))]
         due.sort(key=lambda pull: pull.number in earlier)  # those that failed come last
-        reviews = [
-            self._start_batch(schedule, schedule_run, pull, root, earlier.get(pull.number))
-            for pull in due[:MAX_PULLS]
-        ]
-        context.pulls.save_run(
-            schedule_run.id, PullsRun(reviews=tuple(reviews), left=len(due) - len(reviews))
+        reviews = self._start_batches(
+            schedule, schedule_run, [(pull, earlier.get(pull.number)) for pull in due[:MAX_PULLS]], root
         )
+        heads = {(review.number, review.head) for review in reviews}
+        left = sum((pull.number, pull.head) not in heads for pull in due)
+        context.pulls.save_run(schedule_run.id, PullsRun(reviews=tuple(reviews), left=left))
         failed = [entry for entry in reviews if entry.error]
-        closed = last.keys() - {pull.number for pull in listed}
+        is_complete = len(listed) < MAX_OPEN
+        closed = last.keys() - {pull.number for pull in listed} if is_complete else ()
         context.pulls.remember(series, failed, closed=closed)
+
+    def _start_batches(
+        self,
+        schedule: Schedule,
+        schedule_run: ScheduleRun,
+        due: Sequence[tuple[OpenPull, PullReview | None]],
+        root: Path,
+    ) -> Collection[PullReview]:
+        """Start the batches of pull requests, and return those of the run; `due` has earlier reviews of the same commit.
+
+        Each is stored before it starts, because this start may be repeated after a failure. A batch of an older commit
+        that this run has started stays in it.
+        """
+        pulls = self._context().pulls
+        reviews = {review.number: review for review in (pulls.run(schedule_run.id) or PullsRun()).reviews}
+        for pull, earlier in due:
+            planned = _planned(schedule_run, pull, earlier)
+            if reviews.setdefault(pull.number, planned).head != pull.head:
+                continue
+            pulls.save_run(schedule_run.id, PullsRun(reviews=tuple(reviews.values()), is_starting=True))
+            try:
+                reviews[pull.number] = self._start_batch(schedule, planned, pull, root, earlier)
+            except OtherCommit as error:
+                log.warning("schedule %s: %s is left for the next run: %s", schedule.name, pull.ref, error)
+                del reviews[pull.number]
+        return reviews.values()
 
     def _start_batch(
         self,
         schedule: Schedule,
-        schedule_run: ScheduleRun,
+        planned: PullReview,
         pull: OpenPull,
         root: Path,
         earlier: PullReview | None,
     ) -> PullReview:
-        """Start the batch of a pull request. A failure that an `earlier` start of the commit had is not delivered again."""
-        context, action = self._context(), _action(schedule)
+        """Start the batch of a pull request. A failure that an `earlier` start of the commit had is not delivered again.
+
+        Raises OtherCommit: the pull request was pushed after it was listed.
+        """
+        context, action, batch_id = self._context(), _action(schedule), planned.batch_id
+        assert batch_id is not None  # noqa: S101 - as planned
         changes = {"pull_request": pull.number, "branch": pull.ref, "against": action.against or pull.ref}
         review = action.model_copy(update=changes)
         then = delivery_options(review, schedule.name)
-        batch_id = derived_id(f"{schedule_run.id}|{pull.number}|{pull.head}")
-        failures = 0 if earlier is None else earlier.failures
-        started = PullReview(number=pull.number, head=pull.head, batch_id=batch_id, failures=failures)
         starter = context.store.claim_start(batch_id)
         try:
             with check_out_pull(
@@ -116,8 +144,8 @@ class ScheduledPulls:
                 change = self._describe(review, pull, order.change or ChangeDescription())
                 order = replace(order, change=change, batch_id=batch_id, then=then)
                 start_batch(context, order, starter=starter)
-            return started
-        except UNSTARTED_ERRORS:
+            return planned
+        except (OtherCommit, *UNSTARTED_ERRORS):
             raise
         except SymposiaError as error:
             reason = one_line(str(error))[:MAX_ERROR]
@@ -127,10 +155,10 @@ class ScheduledPulls:
         if earlier is not None and earlier.error == reason:
             return earlier.model_copy(update={"batch_id": None})
         record_failure(context, review, batch_id, reason, starter=starter, then=then)
-        return started.model_copy(update={"error": reason})
+        return planned.model_copy(update={"error": reason})
 
     def _describe(self, review: ReviewAction, pull: OpenPull, change: ChangeDescription) -> ChangeDescription:
-        """Add what the host says of a pull request; without its issues, it is reviewed without them."""
+        """Add title, description and linked issues of a pull request; if the host refuses the issues, none is added."""
         text = {"title": pull.title, "description": pull.description}
         try:
             issues = tuple(self._hosts().linked_issues(review.open_pull_requests or "", pull.number))
@@ -143,11 +171,11 @@ class ScheduledPulls:
         """Return the progress of all batches; when they have ended, remember what they reviewed."""
         context = self._context()
         run = context.pulls.run(schedule_run.id)
-        if run is None:  # not started, or the pull requests could not be listed
+        if run is None or run.is_starting:  # not started, or the pull requests could not be listed
             return self._reviews.progress(schedule, schedule_run)
         ends: dict[PullReview, ScheduleRunProgress] = {}
         for review in reversed(run.reviews):  # the last started ones run longest
-            ends[review] = self._progress_of(schedule, schedule_run, review)
+            ends[review] = self._progress_of(schedule, schedule_run, review) or _LOST
             if ends[review].outcome is None:
                 return ScheduleRunProgress()
         ended = [_remembered(review, end) for review, end in ends.items()]
@@ -161,19 +189,22 @@ class ScheduledPulls:
 
     def _progress_of(
         self, schedule: Schedule, schedule_run: ScheduleRun, review: PullReview
-    ) -> ScheduleRunProgress:
+    ) -> ScheduleRunProgress | None:
         if review.error:
             return ScheduleRunProgress(RunOutcome.FAILED, detail=review.error)
-        batch = schedule_run.model_copy(update={"id": review.batch_id})
-        lost = ScheduleRunProgress(RunOutcome.FAILED, detail="its state has expired")
-        return self._reviews.progress(schedule, batch) or lost
+        return self._reviews.progress(schedule, schedule_run.model_copy(update={"id": review.batch_id}))
 
     def cancel(self, schedule: Schedule, schedule_run: ScheduleRun) -> None:
-        """Cancel all batches, and keep the findings so far."""
-        run = self._context().pulls.run(schedule_run.id) or PullsRun()
-        for review in run.reviews:
-            if review.batch_id is not None:
+        """Cancel all batches, keep the findings so far, and remember the reviews that had ended."""
+        pulls = self._context().pulls
+        ended: list[PullReview | None] = []
+        for review in (pulls.run(schedule_run.id) or PullsRun()).reviews:
+            end = self._progress_of(schedule, schedule_run, review)
+            if end is not None and end.outcome is not None:
+                ended.append(_remembered(review, end))
+            elif review.batch_id is not None:
                 self._reviews.cancel(schedule, schedule_run.model_copy(update={"id": review.batch_id}))
+        pulls.remember(_series(schedule), list(filter(None, ended)), closed=())
 
 
 def _action(schedule: Schedule) -> ReviewAction:
@@ -186,6 +217,16 @@ def _series(schedule: Schedule) -> str:
     review = _action(schedule)
     names = (schedule.name, review.root, review.open_pull_requests, review.panel, review.model)
     return derived_id("|".join(str(name) for name in names))
+
+
+def _planned(schedule_run: ScheduleRun, pull: OpenPull, earlier: PullReview | None) -> PullReview:
+    """Return the review of a pull request in a run; `earlier`: the last one of the same commit."""
+    return PullReview(
+        number=pull.number,
+        head=pull.head,
+        batch_id=derived_id(f"{schedule_run.id}|{pull.number}|{pull.head}"),
+        failures=0 if earlier is None else earlier.failures,
+    )
 
 
 def _is_reviewed(earlier: PullReview | None) -> bool:

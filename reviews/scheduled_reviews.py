@@ -69,7 +69,7 @@ class ScheduledReview:
     ) -> None:
         self._context = context
         self._roots = roots
-        #: As in the arguments.
+        #: Function that returns the token for fetches; None: there is none.
         self.git_token = git_token
 
     def start(self, schedule: Schedule, schedule_run: ScheduleRun) -> None:
@@ -205,8 +205,8 @@ def _limited(panel: Panel, review: ReviewAction) -> Panel:
     batch = panel.batch.model_copy(
         update={name: value for name, value in limits.items() if value is not None}
     )
-    changes = {name: getattr(review, name) for name in ("parallel", "min_confidence", "batch_api")}
-    return panel.model_copy(
+    changes = {name: getattr(review, name) for name in ("min_confidence", "batch_api")}
+    return panel.with_parallel(review.parallel).model_copy(
         update={"batch": batch, **{name: value for name, value in changes.items() if value is not None}}
     )
 

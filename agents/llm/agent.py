@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 from pydantic_ai import Agent as ModelAgent
@@ -15,6 +15,7 @@ from pydantic_ai import UsageLimits
 from pydantic_ai.agent import AgentRunResult
 from pydantic_ai.capabilities import AbstractCapability, Instrumentation
 from pydantic_ai.exceptions import (
+    ModelAPIError,
     ModelContextWindowExceededError,
     ModelRequestRejectedError,
     UnexpectedModelBehavior,
@@ -55,15 +56,17 @@ from .cuts import (
     shorten,
     split_dialog,
 )
-from .errors import model_failure
+from .errors import is_transient, model_failure
 from .parsing import Answered, AnswerReader, AskAgain, ThoughtOnly, join_continuation, own_text
-from .provider_batches import batches_of_running_loop
+from .provider_batches import ProviderBatches, batches_of_running_loop
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm, require_prices
 from .streamed_text import stream_handler
 from .tools import Toolbox, ToolContext, Toolset, provider_tools, review_toolsets
 from .windows import MAX_DIALOG_TOKENS
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 #: Maximum corrections of the calls of one tool in a row; a further one is a failure of the tool.
 MAX_TOOL_RETRIES = 3
@@ -186,28 +189,32 @@ class LLMAgent:
         Raises:
             AgentError: The provider does not answer, or does not know the batch; `retryable` says which.
         """
-        model, batch, sources = await self._model_of_batch(handle)
-        try:
-            return (await batches_of_running_loop().status(model, batch)).status == "ended"
-        except Exception as error:
-            raise model_failure(error, secrets=self._secrets(sources)) from error
+        return (await self._of_batch(handle, ProviderBatches.status)).status == "ended"
 
     async def cancel_batch(self, handle: str) -> None:
         """Cancel a provider's batch; an error of the provider is logged.
 
         Raises:
-            AgentError: The model is not available.
+            AgentError: The model is not available, or cannot cancel this batch.
         """
-        model, batch, _ = await self._model_of_batch(handle)
-        await batches_of_running_loop().cancel(model, batch)
+        await self._of_batch(handle, ProviderBatches.cancel)
 
-    async def _model_of_batch(self, handle: str) -> tuple[Model, Batch, Sequence[ModelSource]]:
-        """Return model and batch of a handle, with all models of the agent."""
-        parsed, sources = BatchHandle.model_validate_json(handle), self._sources()
-        source = next((source for source in sources if source.entry == parsed.entry), None)
-        if source is None:
-            raise AgentFailed(f"model {parsed.entry!r} is not a model of the agent now", retryable=False)
-        return await pool_of_running_loop().model(source.model), parsed.batch, sources
+    async def _of_batch(
+        self, handle: str, method: Callable[[ProviderBatches, Model, Batch], Awaitable[T]]
+    ) -> T:
+        """Call a method with the model and the batch of a handle. Raises AgentError."""
+        sources: Sequence[ModelSource] = ()
+        try:
+            parsed, sources = BatchHandle.model_validate_json(handle), self._sources()
+            source = next((source for source in sources if source.entry == parsed.entry), None)
+            if source is None:
+                raise AgentFailed(f"model {parsed.entry!r} is not a model of the agent now", retryable=False)
+            model = await pool_of_running_loop().model(source.model)
+            return await method(batches_of_running_loop(), model, parsed.batch)
+        except AgentError:
+            raise
+        except Exception as error:
+            raise model_failure(error, secrets=self._secrets(sources)) from error
 
     async def _show_dialog(self, turn: TurnContext, calls: ModelCallHooks) -> ShownDialog:
         """Return the dialog for the model; messages that no longer fit are left out, with minutes of them.
@@ -295,8 +302,9 @@ class LLMAgent:
         )
         try:
             return await self._ask_until_read(whole_turn, turn, calls, dialog, reader)
-        except (AgentFailed, UnexpectedModelBehavior) as error:
-            if not reader.first_review or (isinstance(error, AgentFailed) and error.retryable):
+        except (AgentFailed, ModelAPIError, UnexpectedModelBehavior) as error:
+            is_outage = isinstance(error, ModelAPIError) and is_transient(error)
+            if not reader.first_review or is_outage or (isinstance(error, AgentFailed) and error.retryable):
                 raise
             log.warning("session %s: no second answer to a review: %s", turn.session_id, error)
             return TurnOutcome.say(reader.first_review).model_copy(update={"asked_again": True})

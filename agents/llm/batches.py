@@ -5,7 +5,7 @@ has ended, the next attempt of the turn reads the answer.
 
 The turn stores the key of its batch in its call journal before the batch is submitted. OpenAI's API keeps the key as
 metadata of the batch. So if a worker dies before it has stored the id, the next attempt finds the batch by the key. The
-APIs of other providers keep no metadata: such a request is submitted again.
+APIs of other providers find no batch by a key: such a request is submitted again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models._batch_codec import BatchJobError
 from pydantic_ai.models.batch import Batch, BatchRequest
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
@@ -36,6 +37,10 @@ log = logging.getLogger(__name__)
 BATCHES = "batch:"
 #: Maximum number of batches for one request: a batch may expire.
 MAX_SUBMISSIONS = 3
+#: Status of the error of a batch that was cancelled.
+_CANCELLED = 499
+#: Seconds until a request is submitted again that was refused because too many tokens wait at the provider.
+QUEUE_PAUSE_S = 900.0
 
 
 class BatchTicket(BaseModel):
@@ -100,9 +105,11 @@ class BatchModel(WrapperModel):
         Raises:
             AnswerNeeded: The batch has not ended. A request that was in no batch is submitted before.
             ModelAPIError: The provider refused the request, or does not answer.
-            AgentFailed: No batch had an answer; not retryable.
+            AgentFailed: No batch had an answer; not retryable. Or too many tokens wait at the provider; retryable.
         """
-        name = f"{BATCHES}{self._entry}:{self.request_name}"
+        # A provider that refuses the form of the answer gets the request again without it, as another request.
+        form = "" if model_request_parameters.output_object is None else ":form"
+        name = f"{BATCHES}{self._entry}:{self.request_name}{form}"
         settings = {key: value for key, value in (model_settings or {}).items() if key != "timeout"}
         request = BatchRequest(
             custom_id=fingerprint(name),
@@ -158,8 +165,19 @@ class BatchModel(WrapperModel):
         self, name: str, request: BatchRequest, batch: Batch, submissions: int
     ) -> ModelResponse:
         """Return the answer from an ended batch; submit the request again if the batch has none."""
-        result = await batches_of_running_loop().result(self.wrapped, batch, request.custom_id)
+        if _has_full_queue(batch):
+            await self._services.journal.delete_answers(name)
+            raise AgentFailed(
+                f"batch {batch.id}: the requests that wait at the provider have reached its token limit",
+                retry_after_s=QUEUE_PAUSE_S,
+            )
         reason = f"batch {batch.id} ended without an answer"
+        try:
+            result = await batches_of_running_loop().result(self.wrapped, batch, request.custom_id)
+        except BatchJobError as error:  # of Google, whose lost batches list no results
+            if error.status_code != _CANCELLED and not is_transient(error):
+                raise
+            result, reason = None, f"{reason}: {error}"
         if result is not None:
             try:
                 return self.wrapped.batch_decode(result, request)
@@ -172,3 +190,9 @@ class BatchModel(WrapperModel):
             raise AgentFailed(f"{reason} (submitted {submissions} times)", retryable=False)
         log.warning("%s; submitting the request again", reason)
         return await self._submit(name, request, submissions=submissions + 1)
+
+
+def _has_full_queue(batch: Batch) -> bool:
+    """Return whether OpenAI refused a batch because of its limit of waiting tokens."""
+    errors = (batch.provider_details or {}).get("errors") or ()
+    return any(isinstance(error, dict) and error.get("code") == "token_limit_exceeded" for error in errors)

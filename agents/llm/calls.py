@@ -36,7 +36,7 @@ from ...models.modes.decisions import check_decision
 from ...models.turns.tool_uses import ToolUse
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
-from .batches import BatchModel
+from .batches import BATCHES, BatchModel
 from .caching import CacheLife, cache_settings
 from .call_names import REQUESTS, fingerprint, mark_replayed
 from .errors import is_provider_error, retry_pause_s
@@ -182,7 +182,8 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
 
     async def delete_answers(self) -> None:
         """Delete unusable answers, so that they are requested again; their cost stays counted."""
-        await self.services.journal.delete_answers(REQUESTS)
+        for kind in (REQUESTS, BATCHES):
+            await self.services.journal.delete_answers(kind)
 
     async def on_model_request_error(
         self, ctx: RunContext[ToolContext], *, request_context: ModelRequestContext, error: Exception

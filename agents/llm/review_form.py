@@ -1,7 +1,7 @@
 """Form of a reviewer's answer as a JSON schema that the provider enforces.
 
-The answer stays text, which is read as without a schema. A model is asked for it in only if its table in the agents file
-says so, because endpoints that do not know schemas refuse the request; then it is asked again without one.
+The answer stays text, which is read as without a schema. The schema is requested only if the model's table in the
+agents file says so, because endpoints that do not know schemas refuse the request; then it is sent again without one.
 """
 
 from __future__ import annotations

@@ -220,7 +220,8 @@ def usage_of(response: ModelResponse, price: Price | None) -> Usage:
 
 #: Token limit of an answer that every model accepts; some reject a higher one.
 SAFE_MAX_TOKENS = 4_000
-#: Token limit of a reviewer's answer with a JSON schema, if the agent has none: 20 findings.
+#: Token limit of a reviewer's answer with a JSON schema, if the agent has none and `thinking` is not set:
+#: 20 findings.
 REVIEW_MAX_TOKENS = 8_000
 
 _TOOL_NAMES = {Expects.DECISION: "decide", Expects.REVIEW: "review"}
@@ -385,13 +386,12 @@ class LLMSettings:
         timeout_s = min(self.request_timeout_s or turn.timeout_s, turn.timeout_s)
         # The provider's client does not retry: `ModelCallHooks` does, for transient errors only.
         own = ModelSettings(timeout=timeout_s, max_retries=0)
-        has_form = self.review_form(turn) is not None
-        if self.temperature is not None:
-            own["temperature"] = self.temperature
-        elif has_form and "thinking" not in self.settings:  # some models take none while they think
-            own["temperature"] = 0.0
+        # Some models take no temperature while they think, and a token limit counts the thoughts, too.
+        has_defaults = self.review_form(turn) is not None and "thinking" not in self.settings
+        if self.temperature is not None or has_defaults:
+            own["temperature"] = self.temperature or 0.0
         answer = self.answer_tokens(turn)
-        if answer is None and has_form:
+        if answer is None and has_defaults:
             answer = min(REVIEW_MAX_TOKENS, turn.remaining.tokens or REVIEW_MAX_TOKENS)
         if answer is not None:
             own["max_tokens"] = answer

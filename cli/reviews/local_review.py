@@ -37,6 +37,7 @@ from ...reviews.values.decisions import repository_of, with_decisions
 from ...reviews.values.panels import BatchLimits, Panel
 from ...reviews.values.runs import ReviewRun, RunState
 from ...state.redis.connect import connect
+from ...state.sessions.index import SessionIndex
 from ...workers.local.code_check import registered_names
 from ...workers.local.local_runtime import LocalRuntime, start_local_runtime
 from ..common.screen import output_printer, printable
@@ -47,10 +48,10 @@ if TYPE_CHECKING:
 #: Function that returns the dialogue document of a session id.
 Transcript = Callable[[str], str]
 
-#: Maximum seconds to wait for running items after an interrupt.
+#: Maximum seconds to wait for running items after an interrupt, and for the cancellation of batches.
 _INTERRUPT_GRACE_S = 20.0
 #: Maximum seconds to wait for the delivery of the reports, and seconds between two looks.
-_DELIVERY_TIMEOUT_S, _DELIVERY_POLL_S = 120.0, 0.2
+_DELIVERY_TIMEOUT_S, _POLL_S = 120.0, 0.2
 
 
 #: Seconds between two lines of progress, without a terminal.
@@ -170,6 +171,8 @@ def run_local_review(asked: LocalReviewRequest, watcher: ReviewProgress) -> Loca
         reviews = installation_of(local_runtime.client).reviews
         job = ReviewJob(start_batch(reviews, order, on_read=watcher.show_read_count), reviews)
         run = _wait_for_end(job, local_runtime, watcher)
+        if order.panel.batch_api and run.state is RunState.CANCELLED:
+            _wait_for_cancellation(run, reviews.session_index, local_runtime)
         undelivered = _wait_for_deliveries(run, local_runtime) if order.then.get("deliver") else ()
         # Deliveries learn what people have decided in the comments of a pull request.
         return LocalReview(
@@ -259,6 +262,18 @@ def _wait_for_end(job: ReviewJob, local_runtime: LocalRuntime, watcher: ReviewPr
             return job.run().model_copy(update={"state": RunState.CANCELLED})
 
 
+def _wait_for_cancellation(run: ReviewRun, index: SessionIndex, local_runtime: LocalRuntime) -> None:
+    """Wait until the worker has ended the sessions of a cancelled run: it cancels their batches at the provider."""
+    session_ids = [result.session_id for result in run.results if result.session_id]
+    deadline = time.monotonic() + _INTERRUPT_GRACE_S
+    with suppress(KeyboardInterrupt):
+        while any(index.time_of(session_id) is not None for session_id in session_ids):
+            if local_runtime.shutdown_flag.is_set() or time.monotonic() > deadline:
+                return
+            local_runtime.check_services()
+            time.sleep(_POLL_S)
+
+
 def _wait_for_deliveries(run: ReviewRun, local_runtime: LocalRuntime) -> tuple[str, ...]:
     """Wait until the reports are delivered, because the worker may end with this process."""
     with connect(local_runtime.redis_url) as client:
@@ -267,7 +282,7 @@ def _wait_for_deliveries(run: ReviewRun, local_runtime: LocalRuntime) -> tuple[s
         with suppress(KeyboardInterrupt):
             while queue.waiting_of(run.id) and time.monotonic() < deadline:
                 local_runtime.check_services()
-                time.sleep(_DELIVERY_POLL_S)
+                time.sleep(_POLL_S)
         late = [
             f"{delivery_name}: not delivered within {_DELIVERY_TIMEOUT_S:.0f} s, the next worker will retry"
             for delivery_name in queue.waiting_of(run.id)
@@ -278,11 +293,13 @@ def _wait_for_deliveries(run: ReviewRun, local_runtime: LocalRuntime) -> tuple[s
 def _order(asked: LocalReviewRequest, settings: Settings, registry: Registry) -> ReviewRequest:
     order = asked.order(open_archive(settings))
     limits = {name: value for name, value in asked.limits if value is not None}
-    changes = {name: getattr(asked, name) for name in ("parallel", "min_confidence", "batch_api")}
+    changes = {name: getattr(asked, name) for name in ("min_confidence", "batch_api")}
     given = {name: value for name, value in changes.items() if value is not None}
     return replace(
         order,
-        panel=order.panel.model_copy(update={"batch": order.panel.batch.model_copy(update=limits), **given}),
+        panel=order.panel.with_parallel(asked.parallel).model_copy(
+            update={"batch": order.panel.batch.model_copy(update=limits), **given}
+        ),
         models=registry.reader_models(),
         programs=registry.program_identities(),
     )

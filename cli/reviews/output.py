@@ -206,7 +206,7 @@ def history_table(entry: ScheduleEntry, records: list[ScheduleRunRecord]) -> Tab
                 record.outcome.value,
                 f"{record.duration_s:.1f}",
             ),
-            *(f"{record.usage.tokens:,}", f"{record.usage.cost_micros / 1e6:.4f}", record.id[:8]),
+            *(f"{record.usage.tokens:,}", dollars(record.usage.cost_micros), record.id[:8]),
             Text(printable(record.detail)),
         )
     return table

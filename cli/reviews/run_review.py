@@ -138,12 +138,12 @@ def print_estimate(estimate: ReviewEstimate, *, as_json: bool) -> None:
 
 def _estimate_cells(item: ItemEstimate) -> tuple[str, str, str, str]:
     if item.is_unchanged:
-        return "unchanged", "0", "0", _dollars(0)
-    return str(item.chunks), str(item.sessions), f"{item.tokens:,}", _dollars(item.cost_micros)
+        return "unchanged", "0", "0", _cost(0)
+    return str(item.chunks), str(item.sessions), f"{item.tokens:,}", _cost(item.cost_micros)
 
 
-def _dollars(micros: int | None) -> str:
-    return "not known" if micros is None else f"{micros / 1e6:.4f}"
+def _cost(micros: int | None) -> str:
+    return "not known" if micros is None else dollars(micros)
 
 
 def _total(estimate: ReviewEstimate) -> str:

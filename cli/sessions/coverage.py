@@ -14,7 +14,7 @@ from ...models.errors import RedisUnavailable
 from ...models.sessions.grouping import SessionGroup
 from ...models.sessions.query import SessionQuery
 from ...models.sessions.query_words import cost_in_words, older_unfinished, time_in_words
-from ...models.text.words import count_of
+from ...models.text.words import count_of, dollars
 from ...state.redis.connect import check_reachable, connect
 from ..common.screen import console, plain_table, printable
 from .filters import MAX_LIMIT, option_of
@@ -93,6 +93,6 @@ def group_table(groups: list[SessionGroup], by: str) -> Table:
     numbers = ("sessions", "failed", "cost $")
     table = plain_table(*numbers, by, right=numbers)
     for group in groups:
-        cost = f"{group.cost_micros / 1e6:,.2f}" if group.cost_micros else ""
+        cost = dollars(group.cost_micros) if group.cost_micros else ""
         table.add_row(f"{group.sessions:,}", f"{group.failed:,}", cost, printable(group.name))
     return table

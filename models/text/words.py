@@ -31,8 +31,11 @@ def short_duration(ms: float) -> str:
 
 
 def dollars(micros: float) -> str:
-    """Return an amount in US dollars from millionths, with more digits below a cent, such as `$1,234.56` or `$0.0012`."""
-    return f"${micros / 1e6:,.2f}" if micros >= 10_000 else f"${micros / 1e6:.4f}" if micros else "$0"
+    """Return an amount in US dollars from millionths, with four digits below a dollar, such as `$1,234.56` or `$0.0012`."""
+    if not micros:
+        return "$0"
+    text = f"{micros / 1e6:.4f}"
+    return f"${micros / 1e6:,.2f}" if micros >= 1_000_000 or text.endswith("00") else f"${text}"
 
 
 def moment_in_words(moment: datetime) -> str:

@@ -22,7 +22,7 @@ from ..values.code_links import pull_link
 from ..values.findings import Finding, count_by_severity
 from ..values.runs import headline
 from .deliveries_file import SlackEntry
-from .payload import MAX_LISTED_FINDINGS, ReportPayload, by_weight, failed_text, fitting, summary_text
+from .payload import MAX_LISTED_FINDINGS, ReportPayload, by_weight, failed_text, summary_text, take_fitting
 from .senders import post
 
 #: Maximum characters of a header, and of the text of any other block; Slack takes 150 and 3,000.
@@ -58,7 +58,7 @@ def slack_message(payload: ReportPayload, *, flower_url: str | None = None) -> d
         f"<{escape(link, quote=False)}|{name}>" for name, link in _links(payload, flower_url)
     ):
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": links}})
-    items, left_out = _listed(payload)
+    items, left_out = _list_findings(payload)
     if items:
         findings = {"type": "rich_text_list", "style": "bullet", "elements": items}
         blocks.append({"type": "rich_text", "elements": [findings]})
@@ -84,11 +84,13 @@ def _links(payload: ReportPayload, flower_url: str | None) -> Iterator[tuple[str
             yield f"Pull request {pull.number}", link
 
 
-def _listed(payload: ReportPayload) -> tuple[list[dict[str, Any]], int]:
+def _list_findings(payload: ReportPayload) -> tuple[list[dict[str, Any]], int]:
     """Return the most severe findings that fit as items of a list, and the number of the others."""
     ordered = by_weight(payload.run.open_findings)
     lines = [list(_elements(payload, finding)) for finding in ordered[:MAX_LISTED_FINDINGS]]
-    kept = fitting(lines, MAX_BLOCK_TEXT, lambda elements: sum(len(element["text"]) for element in elements))
+    kept = take_fitting(
+        lines, MAX_BLOCK_TEXT, lambda elements: sum(len(element["text"]) for element in elements)
+    )
     items = [{"type": "rich_text_section", "elements": elements} for elements in kept]
     return items, len(ordered) - len(items)
 
@@ -115,7 +117,7 @@ def chat_text(payload: ReportPayload) -> str:
     """Return the message as a block of code."""
     text = summary_text(payload.run).replace("`", "'").rstrip()
     lines = [excerpt(line, _MAX_LINE) for line in text.split("\n")]
-    kept = list(fitting(lines, MAX_BLOCK_TEXT, lambda line: len(line) + 1))
+    kept = list(take_fitting(lines, MAX_BLOCK_TEXT, lambda line: len(line) + 1))
     if len(kept) < len(lines):
         kept.append("…")
     return "\n".join((_FENCE, *kept, _FENCE))

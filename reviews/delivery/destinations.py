@@ -29,7 +29,7 @@ from .hosts.github import Repository
 from .hosts.gitlab import Project
 from .hosts.open_pulls import OpenPull, open_pulls_of
 from .hosts.publish import Decisions, deliver_to_host
-from .hosts.replies import CommentEvent, ReplyResult, ReplyStore, reply_to_comment
+from .hosts.replies import DEFAULT_ASK_S, CommentEvent, ReplyResult, ReplyStore, reply_to_comment
 from .payload import ReportPayload
 
 #: File in the working folder, used if no file is named.
@@ -110,9 +110,15 @@ class Destinations:
                 send_to_chat(entry, payload, url=self._secret(entry.url_env).strip())
 
     def reply(
-        self, name: str, event: CommentEvent, *, decisions: ReplyStore, ask: Callable[[str], str] | None
+        self,
+        name: str,
+        event: CommentEvent,
+        *,
+        decisions: ReplyStore,
+        ask: Callable[[str], str] | None,
+        ask_s: float = DEFAULT_ASK_S,
     ) -> ReplyResult:
-        """Do what a new comment on a pull request asks for: see `hosts.replies`.
+        """Do what a new comment on a pull request asks for: see `hosts.replies.reply_to_comment`.
 
         Raises:
             InvalidInput: The name is not that of a delivery to a code host.
@@ -124,10 +130,10 @@ class Destinations:
         if not (is_same or repository.isdecimal()):
             raise InvalidInput("event", event.repository, f"must be of the repository of the delivery {name}")
         with checked_answers(entry.api_url):
-            return reply_to_comment(_host(entry, api), event, decisions, ask)
+            return reply_to_comment(_host(entry, api), event, decisions, ask, ask_s=ask_s)
 
     def list_open_pulls(self, name: str) -> Sequence[OpenPull]:
-        """Return the open pull requests of a code host that are no drafts, the oldest update first.
+        """Return the open pull requests of a code host, the oldest first.
 
         Raises:
             InvalidInput: The name is not that of a delivery to a code host.

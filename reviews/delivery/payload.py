@@ -103,11 +103,11 @@ def summary_json(run: ReviewRun) -> bytes:
     ]
     entries = (finding.model_dump(mode="json") | {"fingerprint": finding.fingerprint} for finding in listed)
     room = MAX_JSON_BYTES - len(json.dumps(fields)) - 100
-    kept = list(fitting(entries, room, lambda entry: len(json.dumps(entry)) + 2))
+    kept = list(take_fitting(entries, room, lambda entry: len(json.dumps(entry)) + 2))
     return json.dumps({**fields, "findings": kept, "findings_left_out": len(listed) - len(kept)}).encode()
 
 
-def fitting(parts: Iterable[T], room: int, size: Callable[[T], int]) -> Iterator[T]:
+def take_fitting(parts: Iterable[T], room: int, size: Callable[[T], int]) -> Iterator[T]:
     """Yield the first parts whose sizes together are at most `room`."""
     for part in parts:
         room -= size(part)

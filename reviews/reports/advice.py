@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..values.findings import Category, Finding
 from ..values.rules import category_of_rule, rule_page
 
@@ -45,6 +47,14 @@ def kind_of(finding: Finding) -> Category | None:
     return Category(name) if name else None
 
 
-def page_of(finding: Finding) -> str:
-    """Return the documentation page of a finding's rule; empty: not known."""
-    return next((page for name in (finding.rule, *finding.aliases) if (page := rule_page(name))), "")
+class RulePage(NamedTuple):
+    """Documentation page of a rule."""
+
+    rule: str
+    url: str
+
+
+def page_of(finding: Finding) -> RulePage | None:
+    """Return the page of a finding's rule, or of the rule of a finding that was merged into it; None: not known."""
+    pages = (RulePage(name, rule_page(name)) for name in (finding.rule, *finding.aliases))
+    return next((page for page in pages if page.url), None)

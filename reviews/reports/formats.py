@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -52,9 +51,31 @@ class ReportFormat:
                 yield ReportFile(f"{beginning}{self.file_name}", self.media_type, text)
 
 
-def _lazily(name: str) -> Callable[[ReviewRun], str]:
-    """Return the function `to_NAME` of the module `NAME`, which is imported with its libraries when a report is rendered."""
-    return lambda run: str(getattr(import_module(f".{name}", __package__), f"to_{name}")(run))
+# The other formats are imported with their libraries when a report is rendered.
+
+
+def _to_markdown(run: ReviewRun) -> str:
+    from .markdown import to_markdown
+
+    return to_markdown(run)
+
+
+def _to_html(run: ReviewRun) -> str:
+    from .html import to_html
+
+    return to_html(run)
+
+
+def _to_sarif(run: ReviewRun) -> str:
+    from .sarif import to_sarif
+
+    return to_sarif(run)
+
+
+def _to_junit(run: ReviewRun) -> str:
+    from .junit import to_junit
+
+    return to_junit(run)
 
 
 _RDJSON_SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
@@ -141,13 +162,13 @@ def alignment_documents(run: ReviewRun, transcript: Transcript) -> Iterator[tupl
 
 
 _TEXT = "text/markdown"
-MARKDOWN = ReportFormat(name="markdown", file_name="review.md", media_type=_TEXT, render=_lazily("markdown"))
-HTML = ReportFormat(name="html", file_name="review.html", media_type="text/html", render=_lazily("html"))
+MARKDOWN = ReportFormat(name="markdown", file_name="review.md", media_type=_TEXT, render=_to_markdown)
+HTML = ReportFormat(name="html", file_name="review.html", media_type="text/html", render=_to_html)
 SARIF = ReportFormat(
-    name="sarif", file_name="review.sarif", media_type="application/sarif+json", render=_lazily("sarif")
+    name="sarif", file_name="review.sarif", media_type="application/sarif+json", render=_to_sarif
 )
 JUNIT = ReportFormat(
-    name="junit", file_name="review.junit.xml", media_type="application/xml", render=_lazily("junit")
+    name="junit", file_name="review.junit.xml", media_type="application/xml", render=_to_junit
 )
 RDJSON = ReportFormat(
     name="rdjson", file_name="review.rdjson", media_type="application/json", render=to_rdjson

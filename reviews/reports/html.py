@@ -74,14 +74,14 @@ class Facets:
         self._rules = {rule: name or _OTHER_RULES for rule, name in rules.items()}
         self._anchors = {
             id(finding): f"f-{finding.fingerprint[:12]}" + (f"-{number}" if number > 1 else "")
-            for finding, number in report_model.numbered_findings(self._findings)
+            for finding, number in report_model.number_findings(self._findings)
         }
 
     @property
     def filters(self) -> Mapping[str, Sequence[Option]]:
         """Options of each filter, by its title; the path with the most severe finding comes first."""
         statuses = {name: STATUSES[status] for status, name in _STATUS_CLASSES.items()}
-        named = {"Status": statuses, "Reviewer": _inverted(self._reviewers), "Path": _inverted(self._paths)}
+        named = {"Status": statuses, "Reviewer": _invert(self._reviewers), "Path": _invert(self._paths)}
         counts = Counter(name for finding in self._findings for name in self._classes(finding))
         options = {
             title: [
@@ -143,7 +143,7 @@ class Facets:
         return Group(kind, text, " ".join(names), findings)
 
 
-def _inverted(names: Mapping[str, str]) -> dict[str, str]:
+def _invert(names: Mapping[str, str]) -> dict[str, str]:
     """Return the texts of classes; those without a class are left out."""
     return {name: text for text, name in names.items() if name}
 

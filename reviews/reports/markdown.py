@@ -92,7 +92,7 @@ def _finding(run: ReviewRun, finding: Finding) -> Iterator[str]:
     if finding.why:
         yield f"  - Why: {escape_text(finding.why)}"
     page = page_of(finding)
-    link = f" ([{escape_text(finding.rule)}](<{page}>))" if page else ""
+    link = f" ([{escape_text(page.rule)}](<{page.url}>))" if page else ""
     advice = advice_of(finding)
     if "\n" in advice:
         yield f"  - What to do{link}:"

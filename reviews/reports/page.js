@@ -1,26 +1,26 @@
 // Search of the report, and the number of findings that are shown. Without it the rest of the page works.
 {
-  const [form, box, total] = [".filters", "input[type=search]", "output"].map((it) => document.querySelector(it));
+  const [form, box, total] = [".filters", "input[type=search]", "output"].map((selector) => document.querySelector(selector));
   const findings = [...document.querySelectorAll(".finding")];
   const files = [...document.querySelectorAll(".file")];
   const texts = findings.map((finding) => finding.textContent.toLowerCase());
   // The styles hide what the filters do not admit. To ask for the styles in closed files takes Chromium seconds.
   const namesOf = ({options, selectedIndex}) => {
     const first = options[selectedIndex].className.startsWith("at-") ? 1 : selectedIndex;
-    return [...options].slice(first, selectedIndex + 1).map((it) => it.className.replace(/^(at|pick)-/, ""));
+    return [...options].slice(first, selectedIndex + 1).map((option) => option.className.replace(/^(at|pick)-/, ""));
   };
-  const isAdmitted = (finding) => [...form.querySelectorAll("select:not(.group-by *)")]
-    .every((it) => it.selectedIndex === 0 || namesOf(it).some((name) => finding.classList.contains(name)));
+  const passesFilters = (finding) => [...form.querySelectorAll("select:not(.group-by *)")]
+    .every((select) => select.selectedIndex === 0 || namesOf(select).some((name) => finding.classList.contains(name)));
   const update = () => {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-    findings.forEach((finding, at) => finding.classList.toggle("unmatched", !words.every((word) => texts[at].includes(word))));
+    findings.forEach((finding, index) => finding.classList.toggle("unmatched", !words.every((word) => texts[index].includes(word))));
     document.body.classList.toggle("searching", words.length > 0);
     for (const file of files) {
       const matches = file.querySelector(".finding:not(.unmatched)") !== null;
       file.classList.toggle("unmatched", !matches);
       file.open ||= words.length > 0 && matches;
     }
-    const shown = findings.filter((finding) => isAdmitted(finding) && !finding.matches(".unmatched"));
+    const shown = findings.filter((finding) => passesFilters(finding) && !finding.matches(".unmatched"));
     total.textContent = `${shown.length} of ${findings.length} findings`;
   };
   const toggle = form.querySelector("button[type=button]");

@@ -226,7 +226,7 @@ class ReportModel:
         return tuple((tuple(paths), summary) for summary, paths in paths_by_summary.items())
 
 
-def numbered_findings(findings: Iterable[Finding]) -> Iterator[tuple[Finding, int]]:
+def number_findings(findings: Iterable[Finding]) -> Iterator[tuple[Finding, int]]:
     """Yield findings, each with its number, from 1, among those of the same fingerprint."""
     seen = Counter[str]()
     for finding in findings:

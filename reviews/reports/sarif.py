@@ -23,7 +23,7 @@ from ..values.rules import is_security_rule, rule_title
 from ..values.runs import ReviewRun, RunState
 from .advice import ADVICE, kind_of, page_of
 from .markdown import escape_text
-from .report_model import FAILED, numbered_findings, unreviewed_of
+from .report_model import FAILED, number_findings, unreviewed_of
 
 #: Code scanning names these scores critical, high, medium and low.
 _SECURITY_SCORES: Mapping[Severity, str] = {
@@ -60,7 +60,7 @@ def sarif_rule_of(rule: str, findings: Sequence[Finding]) -> dict[str, Any]:
         full=without_links(full),
         help=without_links("\n\n".join(advice)),
         help_markdown="\n\n".join(map(escape_text, advice)),
-        help_uri=page_of(worst),
+        help_uri=page.url if (page := page_of(worst)) else "",
         level=worst.severity.sarif_level,
         properties=_rule_properties(rule, findings, worst),
     ).to_json()
@@ -105,28 +105,30 @@ def to_sarif(run: ReviewRun) -> str:
         rules=[sarif_rule_of(rule, findings) for rule, findings in by_rule.items()],
         results=[
             _result(finding, order[finding.rule], number, uri=_uri_of(run, finding.path))
-            for finding, number in numbered_findings(present)
+            for finding, number in number_findings(present)
         ],
         automationDetails={"id": f"{run.panel}/{run.root_name}/{run.id}"},
         invocations=[_invocation(run)],
         **_provenance(run),
-        properties=_filled(summary=run.summary, verdict=run.verdict, revision=run.revision, panel=run.panel),
+        properties=_drop_empty(
+            summary=run.summary, verdict=run.verdict, revision=run.revision, panel=run.panel
+        ),
     )
     return json_text(log, indent=1) + "\n"
 
 
-def _filled(**properties: Any) -> dict[str, Any]:
+def _drop_empty(**properties: Any) -> dict[str, Any]:
     """Return the properties that have a value."""
     return {name: value for name, value in properties.items() if value not in ("", [], None)}
 
 
 def _provenance(run: ReviewRun) -> dict[str, Any]:
-    provenance = _filled(repositoryUri=run.repository_url, revisionId=run.revision)
+    provenance = _drop_empty(repositoryUri=run.repository_url, revisionId=run.revision)
     return {"versionControlProvenance": [provenance]} if run.repository_url else {}
 
 
 def _invocation(run: ReviewRun) -> dict[str, Any]:
-    return _filled(
+    return _drop_empty(
         executionSuccessful=run.state is RunState.COMPLETED,
         startTimeUtc=format_timestamp(run.started_at),
         endTimeUtc=run.ended_at and format_timestamp(run.ended_at),
@@ -144,7 +146,7 @@ def _notifications(run: ReviewRun) -> Iterator[dict[str, Any]]:
             "level": "error" if entry.reason.startswith(FAILED) else "note",
             "message": {"text": without_links(f"not reviewed: {entry}")},
         }
-        yield _filled(**notification, locations=places)
+        yield _drop_empty(**notification, locations=places)
 
 
 def _result(finding: Finding, rule_index: int, number: int, *, uri: str) -> dict[str, Any]:
@@ -176,7 +178,7 @@ def _result(finding: Finding, rule_index: int, number: int, *, uri: str) -> dict
 
 
 def _properties(finding: Finding) -> dict[str, Any]:
-    return _filled(
+    return _drop_empty(
         severity=finding.severity.value,
         agents=list(finding.agents),
         confidence=finding.confidence,

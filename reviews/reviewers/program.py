@@ -69,10 +69,10 @@ def run_on_file(argv: Sequence[str], path: str, text: str) -> subprocess.Complet
             raise RuntimeError(f"{argv[0]} cannot be run: {error.strerror}") from None
 
 
-def answer_with(name: str, findings: Sequence[object]) -> str:
-    """Return the answer of a reviewer with findings, as JSON."""
-    summary = f"{name} found {len(findings) or 'nothing'} to fix"
-    return json.dumps({"findings": findings, "summary": summary})
+def answer_with(name: str, findings: Sequence[object], *, left_out: int = 0) -> str:
+    """Return the answer of a reviewer with findings, as JSON; `left_out`: number of further ones."""
+    summary = f"{name} found {len(findings) + left_out or 'nothing'} to fix"
+    return json.dumps({"findings": findings, "summary": summary, "left_out": left_out})
 
 
 def _findings(output: bytes) -> list[object] | None:

@@ -15,6 +15,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from ..values.documents.document import CODE_MARK, Document
 from ..values.documents.reading import read_document
@@ -25,12 +26,12 @@ from .text_checks import sentence_words
 
 #: Options: only words that are always wrong, and none in addresses.
 _OPTIONS = ("--disable-colors", "--builtin=clear", "--uri-ignore-words-list=*", FILE)
-#: Exit codes: nothing, or misspelled words. Releases before 2.3 return their number.
-_MAX_EXIT, _USAGE, _CONFIG = 255, 64, 78
 _OUTPUT = re.compile(r"^\./text\.txt:(\d+): (\S+) ==> ([^|\n]+)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[^\W_]+")
 #: Maximum number of corrections to name.
 MAX_CORRECTIONS = 3
+#: Maximum findings, and letters of a replacement: those of `values.answers`, which is slow to import.
+MAX_FINDINGS, MAX_REPLACEMENT = 500, 8_000
 
 
 def review_spelling(turn: Turn, program: str = "codespell") -> str:
@@ -47,19 +48,26 @@ def review_spelling(turn: Turn, program: str = "codespell") -> str:
     if not is_english(document):
         return answer_with("codespell", [])
     done = run_on_file((program, *_OPTIONS), "text.txt", _prose(document))
-    if not 0 <= done.returncode <= _MAX_EXIT or (done.returncode in (_USAGE, _CONFIG) and not done.stdout):
+    output = done.stdout.decode(errors="replace")
+    # The exit code of misspelled words differs by release, that of other releases means a failure.
+    if done.returncode < 0 or (done.returncode and not _OUTPUT.search(output)):
         last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise RuntimeError(f"codespell failed with exit code {done.returncode}: {last}")
-    return answer_with("codespell", list(_findings(document, text, done.stdout.decode(errors="replace"))))
+    findings = _findings(document, text, output)
+    first = list(islice(findings, MAX_FINDINGS))
+    return answer_with("codespell", first, left_out=sum(1 for _ in findings))
 
 
 def _prose(document: Document) -> str:
     """Return the prose of a document, each line at its number."""
-    lines = [""] * (document.source.count("\n") + 1)
+    lines = [list[str]() for _ in range(document.source.count("\n") + 1)]
     for passage in document.passages:
         for number, line in enumerate(passage.prose.replace(CODE_MARK, " ").split("\n"), passage.line):
-            lines[number - 1] += f" {line}"
-    return "\n".join(lines)
+            lines[number - 1] += [
+                "",
+                *line.splitlines(),
+            ]  # codespell may split lines at other signs than "\n"
+    return "\n".join(map(" ".join, lines))
 
 
 def _findings(document: Document, text: str, output: str) -> Iterator[dict[str, object]]:
@@ -84,7 +92,7 @@ def _findings(document: Document, text: str, output: str) -> Iterator[dict[str, 
             "confidence": 1.0,
         }
         places = list(re.finditer(rf"\b{re.escape(word)}\b", line))
-        if len(corrections) == 1 and len(places) == 1:
+        if len(corrections) == 1 and len(places) == 1 and len(line) <= MAX_REPLACEMENT:
             start, end = places[0].span()
             finding["replacement"] = f"{line[:start]}{corrections[0]}{line[end:]}"
         yield finding

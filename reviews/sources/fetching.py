@@ -43,7 +43,7 @@ def update_branch(root: Path, *, token: str | None) -> str:
     branch = "" if repository is None else repository.branch()
     if git is None or repository is None or not branch:
         raise InvalidInput("update", str(root), "requires a git repository with a checked-out branch")
-    url, old = _remote(git), repository.head()
+    url, old = _remote(git, field="update"), repository.head()
     with git.without_configuration() as bare:
         network = _network(bare, url, token)
         network.run("update-ref", _HAVE, old)
@@ -61,6 +61,14 @@ def update_branch(root: Path, *, token: str | None) -> str:
         checkout.run("read-tree", "-m", "-u", _checked_out_tree(checkout, old, new, branch), new)
     git.run("update-ref", "HEAD", new, old)
     return new
+
+
+class OtherCommit(InvalidInput):
+    """The remote has another commit of a pull request than its code host has listed."""
+
+    def __init__(self, head: str, fetched: str) -> None:
+        rule = f"must be {fetched}, as at the remote: was it pushed meanwhile, or is `origin` another repository?"
+        super().__init__("head", head, rule)
 
 
 class CheckedOutPull(NamedTuple):
@@ -86,13 +94,14 @@ def check_out_pull(
         token: As in `update_branch`.
 
     Raises:
-        InvalidInput: There is no repository or remote, the remote has another commit, or a link leads out of the folder.
+        InvalidInput: There is no repository or remote, or a link leads out of the folder.
+        OtherCommit: The remote has another commit.
         GitFailed: Git failed, or did not answer in time.
     """
     git = Git.find(root)
     if git is None:
         raise InvalidInput("open_pull_requests", str(root), "requires a git repository")
-    url = _remote(git)
+    url = _remote(git, field="open_pull_requests")
     with git.without_configuration() as bare:
         network = _network(bare, url, token)
         with suppress(GitFailed):  # nothing is checked out
@@ -100,8 +109,7 @@ def check_out_pull(
         network.run(*_FETCH, url, f"+refs/{ref}:{_FETCHED}", f"+refs/heads/{base}:{_BASE}")
         fetched, tip = network.run("rev-parse", _FETCHED, _BASE).decode().split()
     if fetched != head:
-        rule = f"must be {fetched}, as at the remote: was it pushed meanwhile, or is `origin` another repository?"
-        raise InvalidInput("head", head, rule)
+        raise OtherCommit(head, fetched)
     with TemporaryDirectory(prefix="symposia-pull-") as name:
         tree = Path(name).resolve()
         (git_dir := tree / ".git").mkdir()
@@ -117,14 +125,14 @@ def check_out_pull(
         yield CheckedOutPull(folder, tip)
 
 
-def _remote(git: Git) -> str:
+def _remote(git: Git, *, field: str) -> str:
     """Return the address of the remote without a name and password. Raises InvalidInput."""
     with suppress(GitFailed):
         given = git.run("config", "--local", "--no-includes", "--get", "remote.origin.url").decode().strip()
         parts = urlsplit(given)
         if parts.scheme in _SCHEMES and ":" not in parts.path.partition("/")[0] and not given.startswith("-"):
             return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-    raise InvalidInput("update", None, "requires a remote `origin` with an address that begins with https://")
+    raise InvalidInput(field, None, "requires a remote `origin` with an address that begins with https://")
 
 
 def _network(git: Git, url: str, token: str | None) -> Git:

@@ -21,8 +21,6 @@ log = logging.getLogger(__name__)
 
 #: Maximum number of decisions; the oldest ones are dropped first.
 MAX_DECISIONS = 10_000
-#: Seconds for which one process may answer a comment; after that, the host shows its answer.
-REPLY_S = 3_600
 
 
 class DecisionStore:
@@ -74,11 +72,14 @@ class DecisionStore:
         self.add_decisions([forgotten])
         return forgotten
 
-    def claim_reply(self, repository: str, comment_id: str, token: str) -> bool:
-        """Reserve the answer to a comment for one call, named by a token; False: another call answers it."""
+    def claim_reply(self, repository: str, comment_id: str, token: str, *, ttl_s: int) -> bool:
+        """Reserve the answer to a comment for one call, named by a token; False: another call answers it.
+
+        `ttl_s`: seconds after which another call may answer, because this one was killed.
+        """
         key = reply_key(repository, comment_id)
         # The client repeats the command if its answer is lost: then the key has this token.
-        return bool(self._client.set(key, token, nx=True, ex=REPLY_S)) or self._client.get(key) == token
+        return bool(self._client.set(key, token, nx=True, ex=ttl_s)) or self._client.get(key) == token
 
     def release_reply(self, repository: str, comment_id: str, token: str) -> None:
         """Let another call answer a comment, after a failure of this one."""

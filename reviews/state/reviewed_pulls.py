@@ -6,6 +6,7 @@ They expire: then an open pull request is reviewed again, of which only changed 
 from __future__ import annotations
 
 from collections.abc import Collection
+from operator import not_
 from typing import Annotated, cast
 
 from pydantic import Field
@@ -28,7 +29,7 @@ class PullReview(Frozen):
 
     number: int
     head: str
-    #: Its batch; None: it could not start, as in the run before.
+    #: Its batch; None: it could not start, for the same reason as in the run before.
     batch_id: Id | None = None
     #: Why it could not start, or has failed.
     error: Annotated[str, Field(max_length=MAX_ERROR)] = ""
@@ -42,6 +43,8 @@ class PullsRun(Frozen):
     reviews: tuple[PullReview, ...] = ()
     #: Number of pull requests that are left for the next run.
     left: int = 0
+    #: Whether its start has not ended: the last of the batches may not exist. Left out if not.
+    is_starting: bool = Field(default=False, exclude_if=not_)
 
 
 class ReviewedPulls:

@@ -44,7 +44,7 @@ from ...models.sessions.stop_syntax import read_stop
 from ...models.text.durations import Duration
 from ...models.turns.frozen import Frozen, ShortText
 
-#: Sessions side by side, and seconds of a session, whose models are asked through batch APIs: each of several
+#: Maximum sessions side by side, and seconds of a session, whose models are asked through batch APIs: each of several
 #: batches in a row takes a day at most.
 BATCH_API_PARALLEL, BATCH_API_DEADLINE_S = 1_000, 3 * 86_400
 #: Seats of a panel.
@@ -169,6 +169,10 @@ class Panel(Frozen):
     #: Whether models are asked through the batch APIs of their providers, which cost less and take up to a day. Left out
     #: if not.
     batch_api: bool = Field(default=False, exclude_if=not_)
+    #: Sessions side by side with batch APIs; None: the maximum. Left out if None.
+    batch_parallel: Annotated[int, Field(ge=1, le=BATCH_API_PARALLEL)] | None = Field(
+        default=None, exclude_if=not_
+    )
 
     @model_validator(mode="after")
     def _check_seat_names(self) -> Self:
@@ -180,7 +184,12 @@ class Panel(Frozen):
     @property
     def side_by_side(self) -> int:
         """Number of sessions side by side. With batch APIs nearly all of them wait, and need no worker."""
-        return max(self.parallel, BATCH_API_PARALLEL) if self.batch_api else self.parallel
+        return self.batch_parallel or BATCH_API_PARALLEL if self.batch_api else self.parallel
+
+    def with_parallel(self, parallel: int | None) -> Self:
+        """Return the panel with a requested number of sessions side by side; None: its own."""
+        changes = {} if parallel is None else {"parallel": parallel, "batch_parallel": parallel}
+        return self.model_copy(update=changes)
 
     @property
     def session_stop(self) -> dict[str, JsonValue] | None:
@@ -237,7 +246,7 @@ class Panel(Frozen):
 
     def sha(self, *versions: str) -> str:
         """Return 64 hexadecimal digits that change with the content of the panel; `versions`: of its programs."""
-        how_it_runs = {"batch", "batch_api", "parallel", "attempts", "files", "exclude"}
+        how_it_runs = {"batch", "batch_api", "batch_parallel", "parallel", "attempts", "files", "exclude"}
         content = [self.model_dump(mode="json", exclude=how_it_runs), sorted(versions)]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

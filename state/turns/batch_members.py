@@ -24,11 +24,15 @@ class BatchMembers:
             pipe.expire(key, _TTL_S)
             pipe.execute()
 
+    def is_last(self, batch_id: str, session_id: str, number: int) -> bool:
+        """Return whether a turn is the only one that waits for the batch."""
+        return self._client.smembers(batch_members_key(batch_id)) == {f"{session_id}|{number}"}
+
     def remove(self, batch_id: str, session_id: str, number: int) -> bool:
-        """Remove a turn; return whether no turn waits for the batch any more."""
+        """Remove a turn; return whether it was the last one that waited for the batch. False for a repeated call."""
         key = batch_members_key(batch_id)
         with self._client.pipeline(transaction=True) as pipe:
             pipe.srem(key, f"{session_id}|{number}")
             pipe.exists(key)
-            _, is_left = pipe.execute()
-        return not is_left
+            is_removed, is_left = pipe.execute()
+        return bool(is_removed) and not is_left

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ...models.sessions.limits import ReservationRequest, SpendingBounds, TurnLimits, UnitReservation
 from ...models.sessions.options import AgentBinding
 from ...models.sessions.stop_conditions import StopReason
+from ...models.text.words import dollars
 from ...models.turns.turn import RemainingBudget
 from ...state.sessions.records import SessionState, Shortfall
 from ...state.sessions.turn_records import NOTHING
@@ -80,7 +81,7 @@ def shortfall_reason(lack: Shortfall, participant: str) -> StopReason:
 
 def format_amount(unit: str, number: int) -> str:
     """Format a number of units for people."""
-    return f"{number / 1e6:,.6g} US dollars" if unit == "cost" else f"{number:,} {unit}"
+    return dollars(number) if unit == "cost" else f"{number:,} {unit}"
 
 
 def affordable_turns(limits: RemainingBudget, state: SessionState) -> Iterator[int]:

@@ -6,11 +6,11 @@ A batch has the requests of several turns. It is cancelled when the last of them
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar, cast
+import time
+from typing import Literal, cast
 
 from ...agents.agent import BatchAgent
-from ...models.errors import AgentError, AgentFailed, InvalidInput
+from ...models.errors import AgentError, AgentFailed, AgentTimeout, InvalidInput
 from ...models.text.json_text import parse_json
 from ...models.turns.waiting import BatchChecks
 from ...state.sessions.records import SessionState
@@ -29,10 +29,12 @@ FIRST_CHECK_MS = 4_000
 LAST_CHECK_MS = 300_000
 #: Seconds for a request to the provider.
 REQUEST_TIMEOUT_S = 20.0
+#: Seconds without such requests after one that a model's provider did not answer in time: each would block a worker,
+#: or the sweep, for as long again.
+PAUSE_S = 60.0
 WAITING = "parked: waiting for the provider's batch"
-
-
-T = TypeVar("T")
+#: End of the pause of a method and a model of the registry, in seconds of `time.monotonic`.
+_pauses: dict[tuple[str, str], float] = {}
 
 
 def batch_id(handle: str) -> str:
@@ -47,7 +49,7 @@ def check_batch(runtime: Runtime, parked: ParkedTurn, checks: BatchChecks) -> Tu
     """
     handle, session_id = parked.waiting.question.batch, parked.facts.session_id
     try:
-        has_ended = _call(runtime, parked.facts, parked.record, lambda agent: agent.has_batch_ended(handle))
+        has_ended = _call(runtime, parked.facts, parked.record, "has_batch_ended", handle)
     except AgentError as error:
         log.warning("checking the batch of turn %s of %s failed: %s", parked.number, session_id, error)
         has_ended = not error.retryable
@@ -72,10 +74,17 @@ def cancel_batches(runtime: Runtime, state: SessionState) -> None:
 def leave_batch(runtime: Runtime, facts: SessionFacts, record: TurnRecord, handle: str) -> None:
     """Cancel a batch for which a turn no longer waits, if no other turn waits for it; an error is logged."""
     members = BatchMembers(runtime.store.client)
-    if not members.remove(batch_id(handle), facts.session_id, record.number):
-        return
+    turn = (batch_id(handle), facts.session_id, record.number)
+    if members.is_last(*turn):  # it stays until the provider has answered: this worker may die before
+        _cancel(runtime, facts, record, handle)
+        members.remove(*turn)
+    elif members.remove(*turn):  # another turn has left in the meantime
+        _cancel(runtime, facts, record, handle)
+
+
+def _cancel(runtime: Runtime, facts: SessionFacts, record: TurnRecord, handle: str) -> None:
     try:
-        _call(runtime, facts, record, lambda agent: agent.cancel_batch(handle))
+        _call(runtime, facts, record, "cancel_batch", handle)
     except AgentError as error:
         log.warning(
             "cancelling the batch of turn %s of %s failed: %s", record.number, facts.session_id, error
@@ -86,9 +95,15 @@ def _call(
     runtime: Runtime,
     facts: SessionFacts,
     record: TurnRecord,
-    method: Callable[[BatchAgent], Coroutine[Any, Any, T]],
-) -> T:
-    """Call the agent of a turn. Raises AgentError."""
+    method: Literal["has_batch_ended", "cancel_batch"],
+    handle: str,
+) -> bool:
+    """Call a method of a turn's agent; return whether the batch has ended.
+
+    Raises:
+        AgentTimeout: The provider does not answer, or did not within the last `PAUSE_S` seconds.
+        AgentError: The call failed.
+    """
     binding = facts.spec.agents[record.participant].with_agent(record.agent)
     try:
         agent = runtime.agents.registry.get_agent(binding)
@@ -96,4 +111,12 @@ def _call(
         raise AgentFailed(str(error)) from error
     if not hasattr(agent, "has_batch_ended"):
         raise AgentFailed(f"agent {binding.agent!r} has no batches now", retryable=False)
-    return runtime.agents.runner.call(method(cast("BatchAgent", agent)), timeout_s=REQUEST_TIMEOUT_S)
+    pause = (method, str(parse_json(handle).get("entry", "")))
+    if time.monotonic() < _pauses.get(pause, 0):
+        raise AgentTimeout("the provider did not answer within the last minute")
+    try:
+        called = getattr(cast("BatchAgent", agent), method)(handle)
+        return bool(runtime.agents.runner.call(called, timeout_s=REQUEST_TIMEOUT_S))
+    except AgentTimeout:
+        _pauses[pause] = time.monotonic() + PAUSE_S
+        raise

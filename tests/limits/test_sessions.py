@@ -47,7 +47,7 @@ def test_cost_limit_ends_the_session_too(installation, costing):
     installation.work()
     result = result_of(job)
     assert (result.reason, result.usage.cost_micros) == ("cost_budget", 800_000)
-    assert result.detail == "0.2 US dollars left, but a turn of ann may use 0.4 US dollars"
+    assert result.detail == "$0.20 left, but a turn of ann may use $0.40"
 
 
 def test_reservation_is_cut_to_the_remaining_budget(installation, costing):

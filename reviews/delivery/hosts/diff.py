@@ -99,6 +99,23 @@ def parse_patch(patch: str) -> tuple[dict[int, DiffLine], dict[int, DiffLine]]:
     return new_lines, old_lines
 
 
+def cut_patch(patch: str, *, new_line: int | None, old_line: int | None) -> str:
+    """Return a patch up to a line, given by its numbers; None: the line was added or removed."""
+    lines = patch.split("\n")
+    old, new = 0, 0
+    for index, line in enumerate(lines):
+        if header := _HUNK.match(line):
+            old, new = int(header[1]), int(header[2])
+            continue
+        mark = line[:1]
+        is_new = mark in ("+", " ") and new == new_line
+        if is_new or (new_line is None and mark == "-" and old == old_line):
+            return "\n".join(lines[: index + 1])
+        new += mark in ("+", " ")
+        old += mark in ("-", " ")
+    return patch
+
+
 def find_anchor(finding: Finding, files: Mapping[str, FileDiff]) -> Anchor | None:
     """Return the lines to comment on; None: the diff does not have the first flagged line."""
     file = files.get(finding.path)

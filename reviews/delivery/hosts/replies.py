@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from math import ceil
 from typing import Any, Protocol
 
 from ....models.errors import InvalidInput
@@ -19,12 +20,15 @@ from ....models.text.ids import new_id, utcnow
 from ...values.code_links import web_address
 from ...values.decisions import Decision, Verdict, parse_answer
 from .comments import fenced, plain_text
+from .diff import cut_patch
 from .markers import find_reply_marker, reply_marker, without_marker
 from .plan import ExistingComment, PersonAnswer
 from .publish import Decisions, PullRequest, PullState
 
 #: Maximum characters of an answer.
 MAX_REPLY = 10_000
+#: Maximum seconds in which a model answers, if the caller does not say it; and of all else that a call does.
+DEFAULT_ASK_S, _MARGIN_S = 300, 120
 #: Maximum bytes of a question: of the comment, of the lines around it, and of the messages, newest first.
 MAX_COMMENT_BYTES, MAX_DIFF_BYTES, MAX_TALK_BYTES = 8_192, 8_192, 16_384
 _REVIEW = re.compile(r"\s*/review\b", re.IGNORECASE)
@@ -77,7 +81,7 @@ class CommentEvent:
 class ReplyStore(Decisions, Protocol):
     """Decisions of people, and the comments that are being answered. All methods raise RedisUnavailable."""
 
-    def claim_reply(self, repository: str, comment_id: str, token: str) -> bool:
+    def claim_reply(self, repository: str, comment_id: str, token: str, *, ttl_s: int) -> bool:
         """Reserve the answer to a comment for one call, named by a token; False: another call answers it."""
 
     def release_reply(self, repository: str, comment_id: str, token: str) -> None:
@@ -129,6 +133,7 @@ def _github_event(data: Mapping[str, Any]) -> CommentEvent | None:
 
 def _gitlab_event(data: Mapping[str, Any]) -> CommentEvent | None:
     note = data["object_attributes"]
+    position = note.get("original_position") or note.get("position") or {}
     is_new = note.get("action", "create") == "create" and not note.get("system")
     if data["object_kind"] != "note" or note.get("noteable_type") != "MergeRequest" or not is_new:
         return None
@@ -138,13 +143,22 @@ def _gitlab_event(data: Mapping[str, Any]) -> CommentEvent | None:
         comment_id=str(note["id"]),
         text=note["note"],
         author={"id": data["user"]["id"]},
-        diff=str((note.get("st_diff") or {}).get("diff") or ""),
+        diff=cut_patch(
+            str((note.get("st_diff") or {}).get("diff") or ""),
+            new_line=position.get("new_line"),
+            old_line=position.get("old_line"),
+        ),
         is_on_line=note.get("type") in ("DiffNote", "DiscussionNote"),
     )
 
 
 def reply_to_comment(
-    host: ReplyHost, event: CommentEvent, store: ReplyStore, ask: Callable[[str], str] | None
+    host: ReplyHost,
+    event: CommentEvent,
+    store: ReplyStore,
+    ask: Callable[[str], str] | None,
+    *,
+    ask_s: float = DEFAULT_ASK_S,
 ) -> ReplyResult:
     """Do what a comment asks for.
 
@@ -153,6 +167,7 @@ def reply_to_comment(
         event: The comment.
         store: Store of decisions and answered comments.
         ask: Function that returns a model's answer to a text; None: questions are not answered.
+        ask_s: Maximum seconds until it answers. A comment whose call was killed is answered by one that comes later.
 
     Raises:
         DeliveryFailed: The host refuses, or does not answer; a repeated call changes nothing twice.
@@ -172,7 +187,7 @@ def reply_to_comment(
         return _nothing(event, why)
     if event.comment_id in comment.replied:
         return _nothing(event, "it was answered before")
-    return _reply_once(host, event, store, ask, comment=comment, answer=answer)
+    return _reply_once(host, event, store, ask, comment=comment, answer=answer, ttl_s=ceil(ask_s) + _MARGIN_S)
 
 
 def _reply_once(
@@ -183,10 +198,11 @@ def _reply_once(
     *,
     comment: ExistingComment,
     answer: PersonAnswer,
+    ttl_s: int,
 ) -> ReplyResult:
     """Answer a trusted person in the thread of a comment about a finding, unless another call does."""
     claim = (event.repository, event.comment_id, new_id())
-    if not store.claim_reply(*claim):
+    if not store.claim_reply(*claim, ttl_s=ttl_s):
         return _nothing(event, "another call answers it")
     try:
         if (parsed := parse_answer(answer.text)) is not None:

@@ -10,7 +10,7 @@ from ....models.severity import Severity
 from ....models.text.words import count_of
 from ...values.findings import Finding
 from ...values.runs import ItemState, ReviewRun, RunState, headline
-from ..payload import by_weight, fitting
+from ..payload import by_weight, take_fitting
 from .comments import plain_text
 from .diff import FileDiff
 from .markers import SummaryMarker
@@ -52,7 +52,7 @@ def summary_body(
         files: Diff of the pull request by path.
     """
     lines = list(_lines(run, elsewhere, commented, files or {}))
-    kept = list(fitting(lines, MAX_SUMMARY, lambda line: len(line) + 1))
+    kept = list(take_fitting(lines, MAX_SUMMARY, lambda line: len(line) + 1))
     if len(kept) < len(lines):
         kept.append("\n…")
     return "\n".join([*kept, "", str(SummaryMarker.of(run))])
@@ -72,7 +72,7 @@ def _lines(
         yield from (f"Findings with a comment on their line: {commented}.", "")
     if elsewhere:
         yield from (f"Findings without a comment on their line: {len(elsewhere)}.", "")
-        yield from map(_listed, elsewhere)
+        yield from map(_list_line, elsewhere)
         yield ""
     for result in run.results:
         if result.state is ItemState.FAILED:
@@ -82,7 +82,7 @@ def _lines(
     yield f"\nReview {plain_text(run.id[:8])}.{revision}{state}"
 
 
-def _listed(finding: Finding) -> str:
+def _list_line(finding: Finding) -> str:
     message = plain_text(finding.message, most=_MAX_LISTED_MESSAGE)
     return f"- **{finding.severity.value}** {plain_text(finding.place)} {plain_text(finding.rule)}: {message}"
 

@@ -83,7 +83,7 @@ class Labels(NamedTuple):
     redefined: tuple[Link, ...] = ()
     #: Anchors that it names outside code.
     anchors: tuple[Link, ...] = ()
-    #: Texts that look like a link, and are none.
+    #: Texts that look like a link and are not read as one.
     unread: tuple[Link, ...] = ()
 
 

@@ -12,26 +12,35 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from .document import CodeWord, Document, Heading, Labels, Link, Passage, line_at
+from .document import CodeWord, Document, Heading, Labels, Link, Passage
 
 _FRONT_MATTER = re.compile(r"\A(-{3,}|\+{3,})[ \t]*\n(?s:.*?)\n\1[ \t]*(?:\n|\Z)")
 #: Attributes after the text of a heading, and a permanent link.
 _ATTRIBUTES = re.compile(r"(?:\{[^{}]*\}|¶)\Z")
-#: Targets in HTML, anchors, and what is left of links that are none: with a space, or with exchanged brackets.
+_COMMENT = re.compile(r"<!--(?s:.*?)(?:-->|\Z)")
+#: Targets in HTML, anchors, and links that are not read as links: with a space, or with exchanged brackets.
 _HTML_LINK = re.compile(
-    r"""<(?:a|img)\s[^<>]{0,2000}?\b(?:href|src)\s*=\s*["']([^"'<>\s]+)["']""", re.IGNORECASE
+    r"""<(?:a|img)\s[^<>]{0,2000}?(?<![\w-])(?:href|src)\s*=\s*["']([^"'<>\s]+)["']""", re.IGNORECASE
 )
 _HTML_ANCHOR = re.compile(
-    r"""<(?:\w+\s[^<>]{0,2000}?\bid|a\s[^<>]{0,2000}?\bname)\s*=\s*["']([^"'<>\s]+)["']""", re.IGNORECASE
+    r"""<(?:\w+\s[^<>]{0,2000}?(?<![\w-])id|a\s[^<>]{0,2000}?(?<![\w-])name)\s*=\s*["']([^"'<>\s]+)["']""",
+    re.IGNORECASE,
 )
 _ANCHOR = re.compile(r"\{:?\s*#([\w.:-]+)")
+# The length of a target is limited: another may begin at each of its letters.
 _UNREAD = re.compile(
-    r"(?<![\d\\])\][ \t]?\([ \t]*(?:https?://|\.{0,2}/|#)[^)\s{<]*\)|\)\[(?:https?://|\.{0,2}/)[^\]\s{<]*\]"
+    r"(?<![\d\\])\](?:[ \t]?\([ \t]*https?://|\([ \t]*(?:\.{0,2}/|#(?!\d+\))))[^)\s{<]{0,500}\)"
+    r"|\)\[(?:https?://|\.{0,2}/)[^\]\s{<]{0,500}\]"
 )
 _REFERENCE = re.compile(r"(?<![\w\]!\\])\[[^\[\]\n]+\]\[([^\[\]\n]+)\]")
 _MARKDOWN = MarkdownIt("commonmark", {"html": True, "store_labels": True}).enable("table")
+# Otherwise escaped brackets would look like those of links.
+_MARKDOWN.disable("text_join")
 # Otherwise targets would be escaped.
 _MARKDOWN.normalizeLink = lambda url: url  # type: ignore[method-assign]
+
+#: Types of tokens with text; the second: escaped signs and entities.
+_TEXT = ("text", "text_special")
 
 
 def read_markdown(text: str) -> Document:
@@ -90,33 +99,45 @@ class _Reader:
     def find(self, pattern: re.Pattern[str]) -> Iterator[Link]:
         """Yield the matches of a pattern in the prose: its first group, or all of it."""
         for passage in self.passages:
-            for hit in pattern.finditer(passage.prose):
-                yield Link(line_at(passage.line, passage.prose, hit.start()), hit[hit.lastindex or 0])
+            yield from _find_links(pattern, passage.prose, passage.line)
 
     def _read_html(self, text: str, line: int) -> None:
-        for pattern, links in ((_HTML_LINK, self.links), (_HTML_ANCHOR, self.anchors)):
-            links.extend(Link(line_at(line, text, hit.start(1)), hit[1]) for hit in pattern.finditer(text))
+        text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
+        self.links.extend(_find_links(_HTML_LINK, text, line))
+        self.anchors.extend(_find_links(_HTML_ANCHOR, text, line))
 
     def _read_block(self, kind: str, line: int, children: Sequence[Token]) -> None:
-        lines = [""]
+        parts, number = list[str](), line
         for child in children:
-            number = line + len(lines) - 1
             self.used_labels.update(filter(None, [child.meta.get("label")]))
             if child.type in ("softbreak", "hardbreak"):
-                lines.append("")
+                parts.append("\n")
+                number += 1
             elif child.type == "code_inline":
                 self.code_words.append(CodeWord(number, child.content))
-                lines[-1] += f"`{child.content.replace('`', ' ')}`"
+                parts.append(f"`{child.content.replace('`', ' ')}`")
             elif child.type == "link_open":
                 self.links.append(Link(number, str(child.attrGet("href") or "")))
             elif child.type == "image":
                 self.links.append(Link(number, str(child.attrGet("src") or "")))
             elif child.type == "html_inline":
                 self._read_html(child.content, number)
-            elif child.type == "text":
-                # Backticks that begin no code must not look as if they did.
-                lines[-1] += child.content.replace("`", "'")
-        self.passages.append(Passage(kind, line, tuple(lines)))
+            elif child.type in _TEXT:
+                is_escaped = child.type == "text_special" and child.content in ("[", "]")
+                text = f"\\{child.content}" if is_escaped else child.content
+                # Backticks that begin no code must not look as if they did; an entity may be a line break.
+                parts.append(text.replace("`", "'").replace("\n", " "))
+        self.passages.append(Passage(kind, line, tuple("".join(parts).split("\n"))))
+
+
+def _find_links(pattern: re.Pattern[str], text: str, line: int) -> Iterator[Link]:
+    """Yield the matches of a pattern in a text that begins in this line: its first group, or all of it."""
+    end = 0
+    for hit in pattern.finditer(text):
+        start = hit.start(hit.lastindex or 0)
+        line += text.count("\n", end, start)
+        end = start
+        yield Link(line, hit[hit.lastindex or 0])
 
 
 def _headings(tokens: Sequence[Token]) -> Iterator[Heading]:
@@ -132,4 +153,4 @@ def _headings(tokens: Sequence[Token]) -> Iterator[Heading]:
 
 def _plain(inline: Token) -> str:
     """Return the text of a heading, without its markup."""
-    return "".join(child.content for child in inline.children or () if child.type in ("text", "code_inline"))
+    return "".join(child.content for child in inline.children or () if child.type in (*_TEXT, "code_inline"))

@@ -8,22 +8,24 @@ from collections.abc import Sequence
 
 from .document import Heading, Labels, Link
 
-_TARGET = re.compile(r"\s*\.\. _(?:`([^`]+)`|([^:`\s][^:`]*)):(?:\s+(\S.*))?")
+#: A target; an indented one may be an example in a literal block.
+_TARGET = re.compile(r"(\s*)\.\. _(?:`([^`]+)`|([^:`\s][^:`]*)):(?:\s+(\S.*))?")
 _UNREAD_TARGET = re.compile(r"\.\. _[\w-]+\s*")
 #: An embedded target, with its underscore; without one, the text is no link.
 _EMBEDDED = re.compile(r"(?<![`:\w])`([^`<>]*)<([^`<>\s]+)>`(_{0,2})(?!`)")
 _NAMED = re.compile(r"(?<![`:\w])`([^`<>]+)`_(?![`\w])")
-_MARKDOWN_LINK = re.compile(r"\]\(https?://[^)\s]*\)")
+_INLINE_TARGET = re.compile(r"(?<![`\w])_`([^`]+)`")
+_NAME_OPTION = re.compile(r"\s+:name:\s+(\S.*)")
+_MARKDOWN_LINK = re.compile(r"\]\(https?://[^)\s]{0,500}\)")
 
 
 def read_links(
     lines: Sequence[str], body: str, headings: Sequence[Heading]
 ) -> tuple[tuple[Link, ...], Labels]:
     """Return the links and labels of a document; `body`: its text without blocks and code, line by line."""
+    written = [(number, match) for number, line in enumerate(lines, 1) if (match := _TARGET.fullmatch(line))]
     targets = [
-        (number, match[1] or match[2], (match[3] or "").strip())
-        for number, line in enumerate(lines, 1)
-        if (match := _TARGET.fullmatch(line))
+        (number, match[2] or match[3], (match[4] or "").strip()) for number, match in written if not match[1]
     ]
     ends = [match.start() for match in re.finditer("\n", body)]
 
@@ -35,7 +37,13 @@ def read_links(
     first: dict[str, str] = {}
     for _, name, target in sorted([*targets, *named]):
         first.setdefault(_normalize(name), target)
-    titles = {_normalize(heading.text) for heading in headings}
+    others = [
+        *(heading.text for heading in headings),
+        *(match[2] or match[3] for _, match in written if match[1]),
+        *_INLINE_TARGET.findall(body),
+        *(match[1] for line in lines if (match := _NAME_OPTION.fullmatch(line))),
+    ]
+    names = first.keys() | set(map(_normalize, others))
     unread = [
         *(
             Link(number, line.strip())
@@ -57,7 +65,7 @@ def read_links(
             undefined=tuple(
                 Link(line_of(match), " ".join(match[1].split()))
                 for match in _NAMED.finditer(body)
-                if _normalize(match[1]) not in first.keys() | titles
+                if _normalize(match[1]) not in names
             ),
             redefined=tuple(
                 Link(number, name)

@@ -36,6 +36,7 @@ FINDING = {
     "also": [],
 }
 ANSWER = json.dumps({"findings": [FINDING], "summary": "One defect."})
+WRONG = json.dumps({"findings": [FINDING | {"quote": "y = 2"}], "summary": ""})
 Speak = Callable[..., TurnOutcome]
 
 
@@ -103,6 +104,13 @@ def test_own_limits_count(speak: Speak, model: StubModel) -> None:
     assert (body["temperature"], body.get("max_tokens") or body["max_completion_tokens"]) == (0.5, 900)
 
 
+def test_thinking_model_gets_no_default_limits(speak: Speak, model: StubModel) -> None:
+    model.answers(completion(ANSWER))
+    speak(agent="thinking = true")
+    assert schema(model) is not None
+    assert not {"temperature", "max_tokens", "max_completion_tokens"} & model.asked[0].body.keys()
+
+
 def test_refused_schema_is_left_out_once(speak: Speak, model: StubModel) -> None:
     refused = refusal(400, "response_format is not supported")
     model.answers(refused, completion(ANSWER))
@@ -123,8 +131,17 @@ def test_wrong_key_is_no_refused_schema(speak: Speak, model: StubModel) -> None:
 
 
 def test_answer_with_a_wrong_quote_is_given_again(speak: Speak, model: StubModel) -> None:
-    wrong = json.dumps({"findings": [FINDING | {"quote": "y = 2"}], "summary": ""})
-    model.answers(completion(wrong), completion(ANSWER))
+    model.answers(completion(WRONG), completion(ANSWER))
     assert speak().messages[0].content == ANSWER
     assert "findings[0].quote is not a line" in model.asked[-1].messages[-1][1]
     assert schema(model) is not None
+
+
+def test_paid_review_is_kept_if_the_second_request_is_refused(speak: Speak, model: StubModel) -> None:
+    model.answers(completion(WRONG), refusal(400, "too many requests for this model"))
+    outcome = speak()
+    assert (outcome.messages[0].content, outcome.asked_again) == (WRONG, True)
+    model.answers(completion(WRONG), refusal(503, "later"))
+    with pytest.raises(AgentFailed) as error:
+        speak()
+    assert error.value.retryable

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from symposia.models.text.words import count_of, deadline_in_words, span_in_words
+from symposia.models.text.words import count_of, deadline_in_words, dollars, span_in_words
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 
@@ -24,6 +24,11 @@ NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
         (span_in_words(119), "119 seconds"),
         (span_in_words(7_199), "119 minutes"),
         (span_in_words(604_800), "7 days"),
+        (dollars(0), "$0"),
+        (dollars(1_200), "$0.0012"),
+        (dollars(10_400), "$0.0104"),
+        (dollars(310_000), "$0.31"),
+        (dollars(1_234_560_400), "$1,234.56"),
     ],
 )
 def test_counts_and_spans_in_words(said, words):

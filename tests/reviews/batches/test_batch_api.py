@@ -105,6 +105,12 @@ def test_cancelled_review_cancels_its_batches(batched: ReviewInstallation, provi
     )
 
 
+def test_requested_number_of_sessions_side_by_side_counts():
+    assert PANEL.side_by_side == PANEL.with_parallel(None).side_by_side == 1_000
+    assert PANEL.with_parallel(8).side_by_side == 8
+    assert PANEL.with_parallel(8).sha() == PANEL.sha()
+
+
 def test_batches_cost_less_and_need_a_provider_that_has_them():
     model = ReaderModel(model="openai:stub-model", input_usd_per_million=2.0, output_usd_per_million=4.0)
     readers = readers_of(PANEL, {"batched": model})

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft4Validator
+from jsonschema import Draft202012Validator
 
 from review_tools.runs import evil_runs
 from review_tools.values import a_finding, a_result, a_run
@@ -227,6 +227,8 @@ BLOCKS = {
     "maxItems": 50,
     "items": {
         "required": ["type"],
+        "if": {"properties": {"type": {"const": "context"}}},
+        "then": {"properties": {"elements": {"items": PLAIN_TEXT, "minItems": 1, "maxItems": 10}}},
         "properties": {
             "fields": {"items": PLAIN_TEXT, "minItems": 1, "maxItems": 10},
             "text": {
@@ -240,10 +242,11 @@ BLOCKS = {
 
 @given(evil_runs(), st.integers(1, 40))
 def test_text_in_a_chat_stays_text(run, copies):
-    payload = ReportPayload(run.model_copy(update={"findings": run.findings * copies}))
+    address = {"repository_url": "https://github.com/a/b", "revision": "abc"}
+    payload = ReportPayload(run.model_copy(update={"findings": run.findings * copies, **address}))
     assert re.fullmatch(r"```\n[^`]+\n```", chat_text(payload))
     message = slack_message(payload)
-    Draft4Validator(BLOCKS).validate(message["blocks"])
+    Draft202012Validator(BLOCKS).validate(message["blocks"])
     assert not re.search("[<>]|&(?!amp;|lt;|gt;)", message["text"])
     assert "mrkdwn" not in json.dumps(message)
     for block in message["blocks"]:
@@ -251,7 +254,10 @@ def test_text_in_a_chat_stays_text(run, copies):
             items = block["elements"][0]["elements"]
             parts = [part for item in items for part in item["elements"]]
             assert sum(len(part["text"]) for part in parts) <= MAX_BLOCK_TEXT
-            assert all(part["type"] == "text" and part["text"] for part in parts)
+            assert all(part["type"] in ("text", "link") and part["text"] for part in parts)
+            links = [part["url"] for part in parts if part["type"] == "link"]
+            assert all(re.fullmatch(r"https://github\.com/a/b/blob/abc/[!-~]+", link) for link in links)
+            assert all(not re.search('[<>|"]', link) and len(link) <= MAX_BLOCK_TEXT for link in links)
 
 
 def test_long_summary_is_cut():

@@ -17,6 +17,7 @@ from symposia.models.errors import AgentFailed
 from symposia.models.sessions.options import AgentBinding
 from symposia.reviews.reviewers.code import fence_text
 from symposia.reviews.reviewers.program import run_on_item
+from symposia.reviews.reviewers.spelling import MAX_REPLACEMENT, review_spelling
 from symposia.reviews.values.answers import parse_reviewer_answer
 
 #: A program that reports each line with TODO, as SARIF.
@@ -78,14 +79,44 @@ def test_shellcheck_reviews_a_script(review):
         ('Ask Alice Teh, `teh`, "teh" or teh (the). We re-use it, see [teh](x.md).\n', []),
         ("```\nacces = 1\n```\n\nThe acces of <b class='teh'>all</b>: [x](teh.md)\n", []),
         ("Das ist der objekt oder als tabel " * 10 + "\n", []),
+        ("Ce projet est un exemple.\n", []),
+        ("Is it\u2028the\x0cend?\n\nThe recieved mail.\n", [(3, "The received mail.")]),
+        (f"The recieved mail{' the' * MAX_REPLACEMENT}.\n", [(1, None)]),
     ],
-    ids=["words", "choice", "names", "code", "language"],
+    ids=["words", "choice", "names", "code", "language", "short", "separators", "long line"],
 )
 def test_codespell_reviews_the_prose_of_a_document(review, text, expected):
     find_program("codespell")
     found = review(Registry(getenv=os.environ.get), "codespell", text, "docs/a.md")
     assert {finding.rule for finding in found} <= {"misspelling"}
     assert [(finding.start_line, finding.replacement) for finding in found] == expected
+
+
+@pytest.fixture
+def run_codespell(tmp_path):
+    """Return the answer about a document, with a shell script in the place of codespell."""
+
+    def run(script, text):
+        program = tmp_path / "codespell"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        messages = [{"content": fence_text(text, "md")}]
+        turn = {"messages": messages, "parameters": {"review": {"path": "a.md"}}}
+        return json.loads(review_spelling(turn, str(program)))
+
+    return run
+
+
+@pytest.mark.parametrize("script", ["exit 1", "echo 'usage: codespell'; exit 2", "echo 'usage: x'; exit 64"])
+def test_broken_codespell_fails_the_turn(run_codespell, script):
+    with pytest.raises(RuntimeError, match=f"codespell failed with exit code {script.split()[-1]}"):
+        run_codespell(script, "It is.\n")
+
+
+def test_misspelled_words_above_the_maximum_are_counted(run_codespell):
+    script = "seq 600 | sed 's|.*|./text.txt:&: mial ==> mail|'; exit 65"
+    answer = run_codespell(script, "The mial.\n" * 600)
+    assert (len(answer["findings"]), answer["left_out"]) == (500, 100)
 
 
 def test_eslint_reviews_a_script(review, monkeypatch):

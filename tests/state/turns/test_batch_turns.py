@@ -43,4 +43,7 @@ def test_last_turn_of_a_batch_is_known(table: Table):
     members = BatchMembers(table.client)
     for number in (1, 2, 2):
         members.add("b", table.id, number)
-    assert [members.remove("b", table.id, number) for number in (1, 1, 2, 2)] == [False, False, True, True]
+    assert not members.is_last("b", table.id, 2)
+    assert [members.remove("b", table.id, number) for number in (1, 1)] == [False, False]
+    assert [members.is_last("b", table.id, number) for number in (1, 2)] == [False, True]
+    assert [members.remove("b", table.id, 2) for _ in range(2)] == [True, False]

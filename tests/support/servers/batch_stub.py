@@ -26,6 +26,8 @@ class StubBatch:
     status: str = "in_progress"
     output: list[dict[str, Any]] = field(default_factory=list)
     input_file: str = ""
+    #: Code of the error with which the provider refused it.
+    error: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -38,6 +40,9 @@ class StubBatch:
             "output_file_id": f"out-{self.id}" if self.output else None,
             "created_at": int(time.time()),
             "metadata": self.metadata,
+            "errors": {"object": "list", "data": [{"code": self.error, "message": "Too much."}]}
+            if self.error
+            else None,
             "request_counts": {"total": len(self.lines), "completed": 0, "failed": 0},
         }
 

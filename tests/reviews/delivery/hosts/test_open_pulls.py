@@ -73,9 +73,10 @@ def hosts(host: GitHub | GitLab, token: str = TOKEN) -> Destinations:
     return destinations(token, host={**names, **entry}, shelf={"kind": "folder", "folder": "/srv"})
 
 
-def test_open_pull_requests_are_listed_without_drafts(host: GitHub | GitLab) -> None:
+def test_open_pull_requests_are_listed_with_drafts(host: GitHub | GitLab) -> None:
     pulls = {pull.number: pull for pull in hosts(host).list_open_pulls("host")}
-    assert sorted(pulls) == [number for number in range(1, 121) if number != 8]
+    assert sorted(pulls) == list(range(1, 121))
+    assert [number for number, pull in pulls.items() if not pull.is_ready] == [8]
     pull = pulls[7]
     assert (pull.head, pull.base, pull.title, pull.description) == (NEXT, "main", "Faster", "Closes #4.")
     assert pull.ref == ("pull/7/head" if isinstance(host, GitHub) else "merge-requests/7/head")
@@ -85,6 +86,18 @@ def test_issues_that_others_may_not_read_are_left_out(host: GitHub | GitLab) -> 
     other = [LinkedIssue(name="example/other#5", title="Slow")] if isinstance(host, GitHub) else []
     issues = hosts(host).linked_issues("host", 7)
     assert list(issues) == [LinkedIssue(name="#4", title="Slow"), *other]
+
+
+@pytest.mark.parametrize("host", ["gitlab"], indirect=True)
+@pytest.mark.parametrize(
+    ("issues", "merge_requests", "count"),
+    [("private", "enabled", 0), ("private", "private", 1), ("enabled", "private", 1), (None, None, 0)],
+)
+def test_issues_that_fewer_people_may_read_are_left_out(
+    host: GitLab, issues: str, merge_requests: str, count: int
+) -> None:
+    host.access = {"issues_access_level": issues, "merge_requests_access_level": merge_requests}
+    assert len(hosts(host).linked_issues("host", 7)) == count
 
 
 @pytest.mark.parametrize("host", ["github"], indirect=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from redis import Redis
 
 from review_tools.pulls import HEAD, NUMBER, PATCH, a_reviewed_pull, destinations, on_line, payload
 from review_tools.pushes import REPOSITORY
@@ -14,6 +15,7 @@ from servers.code_hosts.gitlab import GitLab, MergeRequest
 from servers.code_hosts.json_server import TOKEN
 from symposia.models.errors import AmbiguousId, InvalidInput
 from symposia.reviews.delivery.hosts.replies import (
+    DEFAULT_ASK_S,
     MAX_COMMENT_BYTES,
     MAX_DIFF_BYTES,
     MAX_TALK_BYTES,
@@ -25,6 +27,7 @@ from symposia.reviews.state import decisions as decision_store
 from symposia.reviews.state.decisions import DecisionStore
 from symposia.reviews.values.decisions import Verdict, parse_answer
 from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import reply_key
 
 KEY = on_line(2, "S105")
 
@@ -32,8 +35,8 @@ KEY = on_line(2, "S105")
 class Talk:
     """A pull request with one comment about `KEY`, and people who answer it."""
 
-    def __init__(self, host: GitHub | GitLab, store: DecisionStore) -> None:
-        self.host, self.store = host, store
+    def __init__(self, host: GitHub | GitLab, client: Redis) -> None:
+        self.host, self.client, self.store = host, client, DecisionStore(client)
         self.asked: list[str] = []
         self.while_asked: Callable[[], object] = lambda: None
         kind, name = ("github", "repository") if isinstance(host, GitHub) else ("gitlab", "project")
@@ -87,7 +90,7 @@ class Talk:
 def talk(request: pytest.FixtureRequest, redis_url: str) -> Iterator[Talk]:
     host = request.param()
     with connect(redis_url) as client:
-        yield Talk(host, DecisionStore(client))
+        yield Talk(host, client)
     host.close()
 
 
@@ -108,9 +111,17 @@ def test_calls_at_once_answer_once_and_a_failed_call_is_repeated(talk: Talk) -> 
     with pytest.raises(ZeroDivisionError):
         talk.reply(event)
     others: list[ReplyResult] = []
-    talk.while_asked = lambda: others.append(talk.reply(event))
+    lives: list[int] = []
+    comment_id = parse_event(event).comment_id
+
+    def reply_again() -> None:
+        others.append(talk.reply(event))
+        lives.append(talk.client.ttl(reply_key(REPOSITORY, comment_id)))
+
+    talk.while_asked = reply_again
     assert talk.reply(event).action is ReplyAction.ANSWERED
     assert [other.detail for other in others] == ["another call answers it"]
+    assert DEFAULT_ASK_S < lives[0] < 2 * DEFAULT_ASK_S, "a killed call leaves the comment to a later one"
     assert (len(talk.asked), len(talk.answers)) == (2, 2)
 
 

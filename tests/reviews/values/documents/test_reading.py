@@ -25,6 +25,14 @@ LONG = 400_000
         ("=== " * (LONG // 4) + "x\n", "a.rst"),
         ("`" * LONG + "\n", "a.rst"),
         ("``a`" * (LONG // 4) + "\n", "a.rst"),
+        ("](/" * (LONG // 3) + "\n", "a.md"),
+        (")[/" * (LONG // 3) + "\n", "a.md"),
+        ("{#a}" * (LONG // 4) + "\n", "a.md"),
+        ("\\[" * (LONG // 2) + "\n", "a.md"),
+        ("a\n\n" + "<!--" * (LONG // 4) + "\n", "a.md"),
+        ("a\n\n" + '<a id="x">' * (LONG // 10) + "\n", "a.md"),
+        ("](http://" * (LONG // 9) + "\n", "a.rst"),
+        ("`a`_\n\n" * (LONG // 12) + ".. _b: c\n" * (LONG // 20), "a.rst"),
     ],
 )
 def test_hostile_documents_are_read_in_time(text: str, path: str) -> None:

@@ -98,7 +98,7 @@ class GitHub(JsonServer):
         return self.pulls[int(number)]
 
     def _open_pulls(self, *, query: dict[str, str], **_: Any) -> Answer:
-        assert (query["state"], query["sort"], query["direction"]) == ("open", "updated", "asc")
+        assert (query["state"], query["sort"], query["direction"]) == ("open", "created", "asc")
         listed = [
             {"number": number, "title": "", "body": None, "draft": False, **pull.more}
             | {"head": {"sha": pull.head}, "base": {"ref": "main"}}

@@ -68,6 +68,8 @@ class GitLab(JsonServer):
         self.commits: dict[str, list[str]] = {}
         self.statuses: list[tuple[str, dict[str, Any]]] = []
         self.may_resolve = True
+        #: Who may read a feature of the project.
+        self.access = {"issues_access_level": "enabled", "merge_requests_access_level": "enabled"}
         #: Access level by user.
         self.members: dict[int, int] = {ME: 30, 3: 30}
         self._ids = count(1)
@@ -78,6 +80,7 @@ class GitLab(JsonServer):
         merge_request = rf"{project}/merge_requests/(\d+)"
         return [
             ("GET", "/user", lambda **_: (200, {"id": ME, "username": "project_1_bot"})),
+            ("GET", project, lambda **_: (200, {"id": 1, **self.access})),
             ("GET", rf"{project}/members/all/(\d+)", self._member),
             ("GET", rf"{project}/merge_requests", self._open_merge_requests),
             ("GET", merge_request, self._merge_request),
@@ -134,7 +137,7 @@ class GitLab(JsonServer):
         }
 
     def _open_merge_requests(self, *, query: dict[str, str], **_: Any) -> Answer:
-        assert (query["state"], query["order_by"], query["sort"]) == ("opened", "updated_at", "asc")
+        assert (query["state"], query["order_by"], query["sort"]) == ("opened", "created_at", "asc")
         listed = [
             {"iid": number, "title": "", "description": None, "draft": False, **merge_request.more}
             | {"sha": merge_request.head, "target_branch": "main"}
