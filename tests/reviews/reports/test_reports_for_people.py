@@ -23,7 +23,7 @@ from symposia.reviews.values.runs import ItemState, ReviewRun, SkippedItem
 
 
 def test_page_of_a_merged_finding_is_that_of_its_rule() -> None:
-    run = a_run(a_result(a_finding(rule="hard-coded key", aliases=("S105",))))
+    run = compare_run(a_run(a_result(a_finding(rule="hard-coded key", aliases=("S105",)))))
     assert "([S105](<https://docs.astral.sh/ruff/rules/#S105>))" in render(run, MARKDOWN)
     assert ">Documentation of S105</a>" in render(run, HTML)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from review_tools.pulls import PATCH, on_line
 from review_tools.values import a_finding
-from symposia.reviews.delivery.hosts.diff import FileDiff, find_anchor, parse_patch
+from symposia.reviews.delivery.hosts.diff import FileDiff, cut_patch, find_anchor, parse_patch
 
 FILES = {"app.py": FileDiff.of_patch("app.py", PATCH)}
 texts = st.lists(st.sampled_from(["a", "b", "", "@@ -1 +1 @@", "+x", "-y", "\\ z", "é\r"]), max_size=12)
@@ -30,6 +31,17 @@ def test_lines_have_the_numbers_and_texts_of_both_files(old, new, context):
             changed == {number for number, line in lines.items() if line.other_line is None} or context == 0
         )
         assert changed <= lines.keys()
+
+
+@pytest.mark.parametrize(
+    ("new_line", "old_line", "last"),
+    [(2, None, "+c"), (None, 2, "-b"), (4, 3, " e"), (None, 10, "-f"), (99, None, "+g"), (None, None, "+g")],
+)
+def test_patch_is_cut_after_a_line(new_line, old_line, last):
+    patch = "@@ -1,3 +1,4 @@\n a\n-b\n+c\n+d\n e\n@@ -10 +11 @@\n-f\n+g"
+    cut = cut_patch(patch, new_line=new_line, old_line=old_line)
+    assert patch.startswith(cut)
+    assert cut.endswith(f"\n{last}")
 
 
 def test_marks_of_the_diff_are_no_lines():

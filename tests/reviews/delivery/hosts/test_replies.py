@@ -130,12 +130,15 @@ def test_question_is_bounded_and_ends_with_its_comment(talk: Talk) -> None:
         talk.say(f"message {number} {'é' * 1_000}")
     event = talk.say("Why is it wrong?")
     talk.say("Is it fixed now?")
-    talk.reply(
-        {**event, "comment": {**event["comment"], "diff_hunk": "+x\n" * 9_000}}
-        if "comment" in event
-        else event
-    )
+    lines = ["@@ -0,0 +1,9000 @@", *(f"+x{number}" for number in range(1, 9_001))]
+    if "comment" in event:  # GitHub sends the lines up to that of the comment, GitLab those of the file
+        event["comment"]["diff_hunk"] = "\n".join(lines[:4_001])
+    else:
+        diff = {"position": {"new_line": 4_000}, "st_diff": {"diff": "\n".join(lines)}}
+        event["object_attributes"] |= diff
+    talk.reply(event)
     (asked,) = talk.asked
+    assert "+x4000\n```" in asked
     assert len(asked.encode()) < MAX_COMMENT_BYTES + MAX_DIFF_BYTES + MAX_TALK_BYTES + 1_000
     assert asked.endswith(": Why is it wrong?\n```")
     assert "message 19 " in asked
