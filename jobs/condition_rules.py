@@ -145,7 +145,7 @@ def _stuck(
 
 def _person(state: SessionState, turns: Sequence[TurnRecord], roster: Roster) -> Condition | None:
     for turn, waiting in parked_questions(state, turns):
-        if turn.parking is None or not waiting.is_for_people:
+        if turn.child is not None or turn.parking is None or not waiting.is_for_people:
             continue
         names = waiting.asked or (turn.participant,)
         return Condition(

@@ -61,7 +61,7 @@ def _read(source: str) -> str:
     text = path.read_text(encoding="utf-8")
     if source in ROOT_PAGES or source.startswith("docs/") or path.name == "README.md":
         return text
-    fence = "`" * (max(map(len, re.findall(r"`+", text)), default=2) + 1)
+    fence = "`" * (max([2, *map(len, re.findall(r"`+", text))]) + 1)
     return f"# {source}\n\n{fence} {_LANGUAGES.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n"
 
 

@@ -11,5 +11,8 @@ if opening ~= '' then
   redis.call('SET', text, opening, 'PX', ttl_ms)
   redis.call('ZADD', waiting, number, number)
 end
-for _, key in ipairs({ batch, items, waiting, starter }) do redis.call('PEXPIRE', key, opening_ms) end
+redis.call('PEXPIRE', batch, opening_ms)
+redis.call('PEXPIRE', items, opening_ms)
+redis.call('PEXPIRE', waiting, opening_ms)
+redis.call('PEXPIRE', starter, opening_ms)
 return { 'added' }

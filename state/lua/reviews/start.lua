@@ -10,5 +10,8 @@ if redis.call('HGET', batch, 'state') ~= 'opening' then return { 'started' } end
 redis.call('HSET', batch, 'state', 'running', 'total', total, 'unchanged', unchanged)
 if failure ~= '' then redis.call('HSET', batch, 'state', 'stopping', 'outcome', 'failed', 'reason', failure) end
 redis.call('HSET', items, 'head', head)
-for _, key in ipairs({ batch, items, waiting, starter }) do redis.call('PEXPIRE', key, ttl_ms) end
+redis.call('PEXPIRE', batch, ttl_ms)
+redis.call('PEXPIRE', items, ttl_ms)
+redis.call('PEXPIRE', waiting, ttl_ms)
+redis.call('PEXPIRE', starter, ttl_ms)
 return { 'started' }

@@ -167,6 +167,11 @@ def test_pull_requests(checkout: Installation, github: GitHub, gitlab: GitLab) -
     assert gitlab.merge_requests[NUMBER].notes
 
 
+def test_schedule_of_open_pull_requests(checkout: Installation) -> None:
+    Walk(checkout.terminal).follow("schedules.md", "Open pull requests")
+    assert checkout.terminal.call("schedule", "remove", "pulls").code == 0
+
+
 def test_answers_of_people(checkout: Installation) -> None:
     identity = FindingIdentity(path="app.py", fingerprint="0" * 32, line=3, rule="s307")
     common = {"repository": "shop", "verdict": "not a bug", "by": "ann", "at": "2026-01-01T00:00:00Z"}

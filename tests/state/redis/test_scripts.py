@@ -175,7 +175,7 @@ def test_every_script_is_called():
     python = "".join(path.read_text("utf-8") for folder in folders for path in folder.rglob("*.py"))
     assert set(
         re.findall(
-            r'(?:load_script|_run|_change_status|call_script|call_on_session)\(\s*(?:[\w.]+,\s*)?"([a-z_/]+)"',
+            r'(?:load_script|_run|_change_status|_upload|call_script|call_on_session)\(\s*(?:[\w.]+,\s*)?"([a-z_/]+)"',
             python,
         )
     ) == set(VERBS)
