@@ -33,6 +33,9 @@ _SETTINGS = {
     "core.bigFileThreshold": "16m",
     "core.pager": "cat",
     "core.quotePath": "true",
+    # A temporary repository borrows the objects, but does not have the branches that need them.
+    "gc.auto": "0",
+    "maintenance.auto": "false",
     "protocol.allow": "never",
     "submodule.recurse": "false",
 }

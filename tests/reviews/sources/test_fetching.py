@@ -9,6 +9,7 @@ import pytest
 
 from symposia.models.errors import GitFailed, InvalidInput
 from symposia.reviews.sources import fetching
+from symposia.reviews.sources import git as source_git
 from symposia.reviews.sources.git import Git
 
 
@@ -100,3 +101,14 @@ def test_token_is_only_in_the_environment(clone: Path, monkeypatch):
     ((_, environment),) = [call for call in calls if call[0][0] == "fetch"]
     assert "Authorization: Basic" in " ".join(environment.values())
     assert "secret" not in repr(Git(clone, clone, clone, environment))
+
+
+def test_fetches_do_not_prune_the_clone(
+    remote: Path, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(vars(source_git)["_ENVIRONMENT"], "GIT_TRACE", str(tmp_path / "trace"))
+    commit(remote, "b.py", "y = 2\n")
+    fetching.update_branch(clone, token=None)
+    traced = (tmp_path / "trace").read_text()
+    assert "built-in: git fetch" in traced
+    assert not [line for line in traced.splitlines() if "maintenance run" in line or "git gc" in line]
