@@ -114,9 +114,11 @@ def checkout(
     (tmp_path / "deliveries.toml").write_text(DELIVERIES.format(github=github.url, gitlab=gitlab.url))
     agents = MODEL.format(url=model.url)
     (tmp_path / "agents.toml").write_text(agents)
-    with installed(
-        tmp_path, agents=agents, deliveries_file=str(tmp_path / "deliveries.toml")
-    ) as installation:
+    settings = {
+        "deliveries_file": str(tmp_path / "deliveries.toml"),
+        "review_roots": json.dumps({"shop": str(tree.folder)}),
+    }
+    with installed(tmp_path, agents=agents, **settings) as installation:
         installation.terminal.folder = tree.folder
         installation.terminal.settings["agents_file"] = str(tmp_path / "agents.toml")
         yield installation
