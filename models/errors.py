@@ -6,6 +6,7 @@
     │   ├── InvariantViolation              a named rule of the protocol
     │   ├── UnknownAgent                    no such name in the registry
     │   ├── MessageTooLarge
+    │   ├── OtherCommit                     a pull request was pushed meanwhile
     │   └── InvalidSessionFile
     ├── LifecycleError                      not allowed in this status
     │   ├── IllegalTransition
@@ -770,6 +771,14 @@ class ReviewNotFound(ReviewError):
 
 class GitFailed(ReviewError):
     """A `git` command failed."""
+
+
+class OtherCommit(InvalidInput):
+    """The remote has another commit of a pull request than its code host has listed."""
+
+    def __init__(self, head: str, fetched: str) -> None:
+        rule = f"must be {fetched}, as at the remote: was it pushed meanwhile, or is `origin` another repository?"
+        super().__init__("head", head, rule)
 
 
 class DeliveryFailed(ReviewError):

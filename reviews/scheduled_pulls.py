@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..models.errors import SymposiaError
+from ..models.errors import OtherCommit, SymposiaError
 from ..models.text.ids import derived_id
 from ..models.text.redact import one_line
 from ..models.turns.turn import Usage
@@ -24,7 +24,7 @@ from .scheduled_reviews import (
     record_failure,
     request_for_folder,
 )
-from .sources.fetching import OtherCommit, check_out_pull
+from .sources.fetching import check_out_pull
 from .state.reviewed_pulls import MAX_ERROR, PullReview, PullsRun
 from .values.changes import ChangeDescription
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from ...models.errors import GitFailed, InvalidInput
+from ...models.errors import GitFailed, InvalidInput, OtherCommit
 from .git import Git
 from .repository import Repository
 
@@ -61,14 +61,6 @@ def update_branch(root: Path, *, token: str | None) -> str:
         checkout.run("read-tree", "-m", "-u", _checked_out_tree(checkout, old, new, branch), new)
     git.run("update-ref", "HEAD", new, old)
     return new
-
-
-class OtherCommit(InvalidInput):
-    """The remote has another commit of a pull request than its code host has listed."""
-
-    def __init__(self, head: str, fetched: str) -> None:
-        rule = f"must be {fetched}, as at the remote: was it pushed meanwhile, or is `origin` another repository?"
-        super().__init__("head", head, rule)
 
 
 class CheckedOutPull(NamedTuple):

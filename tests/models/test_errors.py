@@ -48,6 +48,7 @@ from symposia.models.errors import (
     NotRecorded,
     NotRestorable,
     NotTaskManager,
+    OtherCommit,
     ParticipantNotAdmittedError,
     PartlySubmitted,
     PortTaken,
@@ -166,6 +167,9 @@ EXAMPLES = {
     ReviewError(): "A batch review cannot continue.",
     ReviewNotFound("r1"): "review 'r1' not found (unknown id or pruned)",
     GitFailed("no repository"): "no repository",
+    OtherCommit("aaa", "bbb"): (
+        "head: must be bbb, as at the remote: was it pushed meanwhile, or is `origin` another repository? (got 'aaa')"
+    ),
     DeliveryFailed("not there", retryable=False, retry_after_s=2.0): "not there",
     StateError(): "The live state in Redis cannot be read or changed.",
     NoRedis("/home/ann/shop"): (
