@@ -39,6 +39,7 @@ from .models.errors import (
     NotRecorded as NotRecorded,
     NotRestorable as NotRestorable,
     NotTaskManager as NotTaskManager,
+    OtherCommit as OtherCommit,
     ParticipantNotAdmittedError as ParticipantNotAdmittedError,
     PartlySubmitted as PartlySubmitted,
     RedisUnavailable as RedisUnavailable,
