@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 import pytest
@@ -51,6 +51,15 @@ def run(command: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> object:
     return end.value.code
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Handles SIGINT as in a terminal: a program that a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("command", [making_a_class, making_a_model])
 def test_ctrl_c_during_a_class_body_exits_cleanly(command, monkeypatch, capsys):
     assert run(command, monkeypatch) == 130
