@@ -59,6 +59,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "Alignment documents": {"alignment": ("lint", "dialogue")},
     "Operations": {
         "operations.serve": ("up", "worker", "beat", "flower", "callbacks"),
+        "operations.http": ("serve",),
         "operations.checks": ("config", "repair", "doctor"),
     },
 }
@@ -69,7 +70,7 @@ _WRITING = frozenset(
     f"{group} {command}".strip()
     for group, commands in {
         "": "run submit continue fork activate suspend resume stop cancel add remove instruct post reply eval "
-        "restore prune worker beat callbacks",
+        "restore prune worker beat callbacks serve",
         "review": "files sessions eval cancel retry",
         "schedule": "add pause resume remove run-now",
         "memory": "forget share unshare",

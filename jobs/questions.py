@@ -1,11 +1,13 @@
 """The open questions of one session, each returned once, in the order in which they are asked.
 
-The journal records when a question was asked; the question itself, with its reply token, is read from the session.
+The journal records when a question was asked; the question itself, with its reply token, is read from the session. A reply
+token permits an answer, so pages and the HTTP API name a question by a hash of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..models.protocol.base import Event
 from ..models.turns.waiting import Pending
@@ -16,7 +18,7 @@ from .reading import ReadableJob, connections_of, streams_of, watch_of
 PendingReader = Callable[[], Sequence[Pending]]
 
 #: Events after which there is a question with a new reply token.
-_ASKING = frozenset({"turn.parked", "turn.reassigned"})
+ASKING = frozenset({"turn.parked", "turn.reassigned"})
 
 
 class QuestionReader:
@@ -52,7 +54,7 @@ class QuestionReader:
     def is_news(self, text: str) -> bool:
         """Return whether an entry of the journal records that a question was asked."""
         event = read_stored(Event, text, session_id=self._session_id, part="journal")
-        return event.event_type in _ASKING
+        return event.event_type in ASKING
 
 
 def follow_questions(
@@ -76,3 +78,13 @@ def follow_questions(
     for _, text in entries:
         if reader.is_news(text):
             yield from reader.take_all()
+
+
+def question_id(reply_token: str) -> str:
+    """Return the id of a question, from which its reply token cannot be found."""
+    return hashlib.sha256(f"question {reply_token}".encode()).hexdigest()[:32]
+
+
+def find_question(questions: Iterable[Pending], wanted: str) -> Pending | None:
+    """Return the question with an id; None: it is no longer open."""
+    return next((question for question in questions if question_id(question.reply_token) == wanted), None)

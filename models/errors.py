@@ -40,6 +40,8 @@
     ├── BrokerUnavailable (also ConnectionError)
     ├── UnsuitableQueue                     the queue exists with another type
     ├── ClientClosed                        a call after `Client.close()`
+    ├── Unauthorized                        no valid credentials
+    ├── Forbidden                           the caller lacks a scope
     ├── ArchiveError                        the database of the archive
     │   ├── ArchiveUnavailable (also ConnectionError)
     │   └── NotRestorable                   nothing to continue from
@@ -262,6 +264,18 @@ class SessionEnded(LifecycleError):
         super().__init__(f"session {session_id!r} has already ended ({status}) and cannot be changed")
         self.session_id = session_id
         self.status = str(status)
+
+
+class Unauthorized(SymposiaError):
+    """The credentials are missing or not valid."""
+
+
+class Forbidden(SymposiaError):
+    """The caller lacks a scope; `scope` is its name."""
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"the caller lacks the scope {str(scope)!r}")
+        self.scope = str(scope)
 
 
 class SessionError(SymposiaError):

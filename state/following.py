@@ -159,11 +159,15 @@ class _DialogReader:
 
 
 class OpenGrants:
-    """Grants that were dispatched and not completed: their output is not written yet."""
+    """Grants that were dispatched and not completed: their output is not written yet.
 
-    def __init__(self) -> None:
+    Args:
+        tokens: Tokens of grants that were dispatched before the first event that is processed.
+    """
+
+    def __init__(self, tokens: Iterable[str] = ()) -> None:
         #: Newest yielded delta by token; None before the first.
-        self._speaking: dict[str, Delta | None] = {}
+        self._speaking: dict[str, Delta | None] = dict.fromkeys(tokens)
 
     def process(self, event: MapEvent, *, is_written: bool) -> Iterator[Delta]:
         """Process an event; a grant that ended without a message retracts its live text.

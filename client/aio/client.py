@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ...config.settings import Settings
     from ...jobs.collab import CollabJob
+    from ...models.sessions.submission import Submission
     from .jobs import AsyncConversations, AsyncDialogMemory, AsyncLongTermMemory, AsyncSchedules
 
 P = ParamSpec("P")
@@ -167,3 +168,13 @@ class AsyncClient(AsyncWrapper[Client]):
         from .jobs import AsyncConversations
 
         return AsyncConversations(lambda: self._blocking().conversations, self._threads)
+
+
+async def submit_read(client: AsyncClient, submission: Submission) -> AsyncCollabJob:
+    """Submit what was read and checked before, such as the body of a request. Only for servers.
+
+    Raises:
+        InvalidInput, SessionConflict, RedisUnavailable: As `Client.submit`.
+    """
+    job = await client._threads.run_call(lambda: client._blocking()._submit(submission))  # noqa: SLF001 - the only access
+    return AsyncCollabJob(job, client._threads)  # noqa: SLF001 - as above

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any
 
 from ...agents.execution.running import refuse_wait_in_turn
@@ -379,3 +379,13 @@ class AsyncConversations(AsyncWrapper[WorkspaceService]):
 def blocking_job(job: AsyncCollabJob) -> CollabJob:
     """Return the blocking job, whose methods are called in a thread. Only for this package."""
     return job._blocking()  # noqa: SLF001 - the only access
+
+
+def reader_of(job: AsyncCollabJob) -> AbstractAsyncContextManager[HubReader]:
+    """Return a reader of a job that shares the connections of this event loop. Only for this package."""
+    return job._reader()  # noqa: SLF001 - the only access
+
+
+def threads_of(job: AsyncCollabJob) -> CallThreads:
+    """Return the threads of a job's client. Only for this package."""
+    return job._threads  # noqa: SLF001 - the only access

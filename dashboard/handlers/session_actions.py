@@ -5,10 +5,10 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from ...client.aio.jobs import AsyncCollabJob, blocking_job
+from ...jobs.questions import find_question
 from ...jobs.retrying import retry_session
 from ...models.errors import InvalidInput, ReplyRefused
 from ...models.turns.waiting import Pending
-from ..views.questions import find_question
 from .base import ActionHandler
 
 Body = dict[str, JsonValue]

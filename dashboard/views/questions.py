@@ -1,12 +1,11 @@
 """The inbox: open questions to people, and those that were answered or have expired. Pure.
 
-A reply token permits an answer, so no page contains one. A question is named by a hash of its token instead:
-an answer to a question that was replaced in the meantime is refused.
+A reply token permits an answer, so no page contains one. A question is named by a hash of its token instead
+(`question_id`): an answer to a question that was replaced in the meantime is refused.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,6 +16,7 @@ from pydantic import JsonValue
 from ...archive.results import ResultPage
 from ...jobs.condition_rules import parked_questions, without_answer
 from ...jobs.conditions import Roster
+from ...jobs.questions import question_id
 from ...models.protocol.base import Event
 from ...models.text.ids import entry_key, ms_from_moment
 from ...models.turns.turn import Expects
@@ -76,16 +76,6 @@ class QuestionPage(TypedDict):
     questions: list[QuestionRow]
     #: Cursor of the next page; None: this is the last one.
     next: str | None
-
-
-def question_id(reply_token: str) -> str:
-    """Return the id of a question, from which its reply token cannot be found."""
-    return hashlib.sha256(f"question {reply_token}".encode()).hexdigest()[:32]
-
-
-def find_question(questions: Iterable[Pending], wanted: str) -> Pending | None:
-    """Return the question with an id; None: it is no longer open."""
-    return next((question for question in questions if question_id(question.reply_token) == wanted), None)
 
 
 def build_question_page(page: ResultPage[Pending], *, position: str) -> QuestionPage:

@@ -8,7 +8,7 @@ from live import until
 from scaling import patient
 from servers.dashboard import CREDENTIALS
 from servers.flower import action_headers, basic
-from symposia.dashboard.views.questions import question_id
+from symposia.jobs.questions import question_id
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.text.redact import clean_text

@@ -1,0 +1,69 @@
+"""The HTTP API as an ASGI app.
+
+app = create_app()  # with the settings of this process
+your_app.mount("/symposia", create_app(client=client))
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from ..client.aio.client import AsyncClient
+from ..config.settings import Settings, load_settings
+from .context import WebContext
+from .identity import build_identify
+from .limits import CallerLimits
+from .problems import add_problem_handlers
+from .routes import files, questions, sessions
+from .routing import MAX_BODY_BYTES
+
+#: Modules with a `router`.
+ROUTES = (sessions, questions, files)
+
+
+def create_app(
+    settings: Settings | None = None, *, client: AsyncClient | None = None, authenticate: bool = True
+) -> FastAPI:
+    """Return the app, which can also be mounted in another one.
+
+    Args:
+        settings: Settings of the installation. None: those of this process.
+        client: Client of the installation, which its owner closes. None: the app makes one and closes it when it stops.
+        authenticate: Whether each request needs credentials. Without, only this machine may reach the app.
+    """
+    settings = settings or load_settings()
+    own = client is None
+    client = client or AsyncClient(settings, worker_grace_s=float("inf"))
+    context = WebContext(
+        client=client,
+        settings=settings,
+        identify=build_identify(settings, client, authenticate=authenticate),
+        limits=CallerLimits(None),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
+        yield
+        context.closing.set()
+        if own:
+            await context.client.close()
+
+    app = FastAPI(
+        title="Symposia",
+        version=version("symposia"),
+        summary="Multi-agent collaboration sessions on Celery workers.",
+        lifespan=lifespan,
+        max_body_size=MAX_BODY_BYTES,
+        docs_url=None,  # its page would load scripts from another host
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+    )
+    app.state.symposia = context
+    add_problem_handlers(app)
+    for module in ROUTES:
+        app.include_router(module.router)
+    return app

@@ -1,0 +1,92 @@
+"""What the routes of one server share, and their dependencies: the caller of a request and its sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, Request, params
+
+from ..client.aio.client import AsyncClient
+from ..client.aio.jobs import AsyncCollabJob
+from ..config.settings import Settings
+from ..models.errors import SessionNotFound
+from ..models.identity import Caller, Scope
+from ..models.text.ids import is_uuid4
+from .identity import Identify
+from .limits import CallerLimits
+
+
+@dataclass(frozen=True, slots=True)
+class WebContext:
+    """What the routes of one server share; `app.state.symposia` is it."""
+
+    client: AsyncClient
+    settings: Settings
+    identify: Identify
+    limits: CallerLimits
+    #: Set when the server stops: streams end.
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+def _context(request: Request) -> WebContext:
+    return cast("WebContext", request.app.state.symposia)
+
+
+ContextDep = Annotated[WebContext, Depends(_context)]
+
+
+async def find_caller(request: Request, context: ContextDep) -> Caller:
+    """Return the caller of a request, which is counted.
+
+    Raises:
+        Unauthorized: The credentials are missing or not valid.
+        HTTPException: The caller has made too many requests.
+    """
+    caller = await context.identify(request.headers.get("authorization"))
+    context.limits.count_request(caller)
+    return caller
+
+
+def requires(scope: Scope) -> params.Depends:
+    """Return a dependency: the caller of a request, who must have a scope. Use it in `Annotated[Caller, ...]`."""
+    return params.Depends(_dependency(scope))
+
+
+def _dependency(scope: Scope) -> Callable[..., Coroutine[Any, Any, Caller]]:
+    async def caller_with_scope(caller: Annotated[Caller, Depends(find_caller)]) -> Caller:
+        caller.require(scope)
+        return caller
+
+    return caller_with_scope
+
+
+#: The caller of a request, with the scope that it needs.
+Submitter = Annotated[Caller, requires(Scope.SUBMIT)]
+Reader = Annotated[Caller, requires(Scope.READ)]
+Replier = Annotated[Caller, requires(Scope.REPLY)]
+Controller = Annotated[Caller, requires(Scope.CONTROL)]
+
+
+async def open_job(context: WebContext, caller: Caller, session_id: str) -> AsyncCollabJob:
+    """Return a session of the caller's tenant. The only place that checks the tenant of a session.
+
+    Args:
+        context: The context of the server.
+        caller: The caller.
+        session_id: The whole id: a shortened one could be completed to that of another tenant.
+
+    Raises:
+        SessionNotFound: There is no such session, or another tenant has it.
+    """
+    if not is_uuid4(session_id):
+        raise SessionNotFound(session_id[:100])
+    try:
+        job = await context.client.get_job(session_id)
+    except SessionNotFound:
+        raise SessionNotFound(session_id) from None
+    if caller.tenant is not None and not caller.sees((await job.spec()).tenant):
+        raise SessionNotFound(session_id)
+    return job

@@ -1,0 +1,177 @@
+"""Errors as `application/problem+json` (RFC 9457), without paths and secrets."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from ..models.errors import (
+    ArchiveUnavailable,
+    AttachmentUnavailable,
+    BrokerUnavailable,
+    ClientClosed,
+    ConversationError,
+    Forbidden,
+    InvalidInput,
+    InvalidSessionFile,
+    LifecycleError,
+    MissingPackage,
+    NotLive,
+    NotRestorable,
+    RedisUnavailable,
+    ReplyRefused,
+    ReviewNotFound,
+    ScheduleNotFound,
+    SessionConflict,
+    SessionNotFound,
+    SymposiaError,
+    Unauthorized,
+)
+from ..models.text.redact import ABSENT, redact_value
+
+_log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+#: Status of an error; the first class that fits counts.
+_STATUSES: Mapping[type[SymposiaError], int] = {
+    InvalidInput: 422,
+    Unauthorized: 401,
+    Forbidden: 403,
+    NotLive: 409,
+    SessionNotFound: 404,
+    ScheduleNotFound: 404,
+    ReviewNotFound: 404,
+    AttachmentUnavailable: 404,
+    SessionConflict: 409,
+    LifecycleError: 409,
+    ReplyRefused: 409,
+    ConversationError: 409,
+    NotRestorable: 409,
+    MissingPackage: 501,
+    RedisUnavailable: 503,
+    BrokerUnavailable: 503,
+    ArchiveUnavailable: 503,
+    ClientClosed: 503,
+}
+_UNAVAILABLE = 503
+#: Seconds after which a client may try again.
+_RETRY_AFTER_S = "2"
+
+
+class FieldError(BaseModel):
+    """A value that breaks a rule."""
+
+    field: str
+    value: str
+    rule: str
+
+
+class Problem(BaseModel):
+    """An error."""
+
+    #: URN of the kind of error.
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldError] = []
+
+
+def problem_response(
+    status: int,
+    detail: str,
+    *,
+    kind: str = "",
+    errors: list[FieldError] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """Return the response of an error.
+
+    Args:
+        status: The HTTP status.
+        detail: One line.
+        kind: Name of the kind of error, such as `SessionNotFound`; empty: that of the status.
+        errors: The values that break a rule.
+        headers: Further headers.
+    """
+    title = HTTPStatus(status).phrase
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower() or title.lower().replace(" ", "-")
+    problem = Problem(
+        type=f"urn:symposia:problem:{name}", title=title, status=status, detail=detail, errors=errors or []
+    )
+    return JSONResponse(
+        problem.model_dump(mode="json"), status, media_type=MEDIA_TYPE, headers=dict(headers or {})
+    )
+
+
+def problem_of(error: SymposiaError) -> JSONResponse:
+    """Return the response of an error of Symposia."""
+    status = next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500)
+    kind = type(error).__name__
+    if isinstance(error, InvalidInput):
+        return _of_input(error, status, kind)
+    if status == _UNAVAILABLE:  # its text names hosts
+        detail = f"{kind}: a part of the installation does not answer; the request may be repeated"
+        return problem_response(status, detail, kind=kind, headers={"Retry-After": _RETRY_AFTER_S})
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        _log.error("a request failed: %s: %s", kind, error)
+        return problem_response(status, f"{kind}: the log of the server says why", kind=kind)
+    headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, Unauthorized) else None
+    return problem_response(status, str(error), kind=kind, headers=headers)
+
+
+def _of_input(error: InvalidInput, status: int, kind: str) -> JSONResponse:
+    cause = error.__cause__
+    if isinstance(error, InvalidSessionFile):
+        # Its text and field name the path of the file; the cause is about the file's content.
+        if not isinstance(cause, InvalidInput) or isinstance(cause, InvalidSessionFile):
+            _log.error("a session file cannot be used: %s", error)
+            return problem_response(status, "the session file cannot be used", kind=kind)
+        error = cause
+    shown = FieldError(field=error.field, value="" if error.value is ABSENT else error.value, rule=error.rule)
+    return problem_response(status, str(error), kind=kind, errors=[shown])
+
+
+def _of_validation(error: RequestValidationError) -> JSONResponse:
+    errors = [_field_error(fault) for fault in error.errors()]
+    first = errors[0] if errors else FieldError(field="", value="", rule="is not valid")
+    detail = f"{first.field}: {first.rule}" if first.field else first.rule
+    return problem_response(422, detail, kind="InvalidInput", errors=errors)
+
+
+def _field_error(fault: Mapping[str, object]) -> FieldError:
+    location = fault.get("loc")
+    parts = [str(part) for part in location] if isinstance(location, tuple | list) else []
+    name = (
+        ".".join(parts[1:]) if parts and parts[0] in ("body", "query", "path", "header") else ".".join(parts)
+    )
+    rule = str(fault.get("msg", "is not valid")).removeprefix("Value error, ")
+    return FieldError(field=name, value=redact_value(fault.get("input"), field=name), rule=rule)
+
+
+def add_problem_handlers(app: FastAPI) -> None:
+    """Let all errors of an app become problems."""
+
+    @app.exception_handler(SymposiaError)
+    async def of_symposia(_: Request, error: SymposiaError) -> JSONResponse:
+        return problem_of(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def of_request(_: Request, error: RequestValidationError) -> JSONResponse:
+        return _of_validation(error)
+
+    @app.exception_handler(HTTPException)
+    async def of_status(_: Request, error: HTTPException) -> JSONResponse:
+        return problem_response(error.status_code, str(error.detail), headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def of_defect(_: Request, error: Exception) -> JSONResponse:
+        return problem_response(500, f"{type(error).__name__}: the log of the server says why")
