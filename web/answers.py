@@ -85,7 +85,6 @@ def read_session(job: CollabJob) -> SessionData:
     state = job.state()
     collab, spec = facts_of(job).collab, facts_of(job).spec
     status = state.status.value
-    tags = (collab.meta.tags if collab.meta is not None else None) or ()
     return SessionData(
         id=job.id,
         title=collab.title,
@@ -100,7 +99,7 @@ def read_session(job: CollabJob) -> SessionData:
         tenant=spec.tenant,
         thread_id=spec.thread_id,
         parent_id=None if spec.parent is None else spec.parent.session_id,
-        tags=list(tags),
+        tags=list(collab.meta.tags or ()),
         participants=[
             ParticipantData(
                 participant_id=person.participant_id,

@@ -18,11 +18,10 @@ from .context import WebContext
 from .identity import build_identify
 from .limits import CallerLimits
 from .problems import add_problem_handlers
-from .routes import files, questions, sessions
-from .routing import MAX_BODY_BYTES
+from .routes import contents, files, lists, questions, reviews, schedules, sessions, steering
 
 #: Modules with a `router`.
-ROUTES = (sessions, questions, files)
+ROUTES = (lists, sessions, contents, steering, questions, files, reviews, schedules)
 
 
 def create_app(
@@ -57,7 +56,6 @@ def create_app(
         version=version("symposia"),
         summary="Multi-agent collaboration sessions on Celery workers.",
         lifespan=lifespan,
-        max_body_size=MAX_BODY_BYTES,
         docs_url=None,  # its page would load scripts from another host
         redoc_url=None,
         openapi_url="/v1/openapi.json",

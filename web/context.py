@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 from fastapi import Depends, Request, params
 
 from ..client.aio.client import AsyncClient
 from ..client.aio.jobs import AsyncCollabJob
 from ..config.settings import Settings
-from ..models.errors import SessionNotFound
+from ..models.errors import Forbidden, SessionNotFound
 from ..models.identity import Caller, Scope
 from ..models.text.ids import is_uuid4
 from .identity import Identify
@@ -50,17 +49,28 @@ async def find_caller(request: Request, context: ContextDep) -> Caller:
     return caller
 
 
-def requires(scope: Scope) -> params.Depends:
-    """Return a dependency: the caller of a request, who must have a scope. Use it in `Annotated[Caller, ...]`."""
-    return params.Depends(_dependency(scope))
+class _Requires:
+    """The dependency that is the caller of a request, with what the request needs."""
 
+    def __init__(self, scope: Scope, *, all_tenants: bool = False) -> None:
+        self._scope = scope
+        self._all_tenants = all_tenants
 
-def _dependency(scope: Scope) -> Callable[..., Coroutine[Any, Any, Caller]]:
-    async def caller_with_scope(caller: Annotated[Caller, Depends(find_caller)]) -> Caller:
-        caller.require(scope)
+    async def __call__(self, caller: Annotated[Caller, Depends(find_caller)]) -> Caller:
+        """Return the caller.
+
+        Raises:
+            Forbidden: The caller lacks the scope, or is bound to a tenant.
+        """
+        caller.require(self._scope)
+        if self._all_tenants and caller.tenant is not None:
+            raise Forbidden("all-tenants")
         return caller
 
-    return caller_with_scope
+
+def requires(scope: Scope) -> params.Depends:
+    """Return a dependency: the caller of a request, who must have a scope. Use it in `Annotated[Caller, ...]`."""
+    return params.Depends(_Requires(scope))
 
 
 #: The caller of a request, with the scope that it needs.
@@ -68,6 +78,9 @@ Submitter = Annotated[Caller, requires(Scope.SUBMIT)]
 Reader = Annotated[Caller, requires(Scope.READ)]
 Replier = Annotated[Caller, requires(Scope.REPLY)]
 Controller = Annotated[Caller, requires(Scope.CONTROL)]
+#: The caller of a request for what belongs to no tenant, such as reviews and schedules.
+AllReader = Annotated[Caller, params.Depends(_Requires(Scope.READ, all_tenants=True))]
+AllController = Annotated[Caller, params.Depends(_Requires(Scope.CONTROL, all_tenants=True))]
 
 
 async def open_job(context: WebContext, caller: Caller, session_id: str) -> AsyncCollabJob:

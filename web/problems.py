@@ -35,7 +35,7 @@ from ..models.errors import (
     SymposiaError,
     Unauthorized,
 )
-from ..models.text.redact import ABSENT, redact_value
+from ..models.text.redact import redact_value
 
 _log = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ def _of_input(error: InvalidInput, status: int, kind: str) -> JSONResponse:
             _log.error("a session file cannot be used: %s", error)
             return problem_response(status, "the session file cannot be used", kind=kind)
         error = cause
-    shown = FieldError(field=error.field, value="" if error.value is ABSENT else error.value, rule=error.rule)
+    shown = FieldError(field=error.field, value=error.value, rule=error.rule)
     return problem_response(status, str(error), kind=kind, errors=[shown])
 
 
@@ -170,7 +170,8 @@ def add_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def of_status(_: Request, error: HTTPException) -> JSONResponse:
-        return problem_response(error.status_code, str(error.detail), headers=error.headers)
+        kind = "InvalidInput" if error.status_code == HTTPStatus.UNPROCESSABLE_ENTITY else ""
+        return problem_response(error.status_code, str(error.detail), kind=kind, headers=error.headers)
 
     @app.exception_handler(Exception)
     async def of_defect(_: Request, error: Exception) -> JSONResponse:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.dependencies.utils import get_flat_params
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
-from fastapi.params import Query
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
 from ..jobs.strict_data import MAX_DEPTH, read_json
 from ..models.text.json_text import depth_of
@@ -19,31 +20,54 @@ from .problems import Problem
 
 #: Maximum bytes of the body of a request; attachments are base64 in it.
 MAX_BODY_BYTES = 32 * 1024 * 1024
+_TOO_DEEP = f"must not nest deeper than {MAX_DEPTH} levels"
 
 
-def _refusal(where: str, name: str, rule: str, value: object = None) -> RequestValidationError:
-    return RequestValidationError([{"loc": (where, *filter(None, [name])), "msg": rule, "input": value}])
+def _too_large() -> HTTPException:
+    return HTTPException(413, f"the body must be at most {MAX_BODY_BYTES} bytes")
+
+
+def _bad_json(rule: str) -> HTTPException:
+    return HTTPException(422, f"the body {rule}")
 
 
 class StrictRequest(Request):
-    """A request whose JSON has limits of depth and number of values, and no key twice."""
+    """A request with a limited body, whose JSON has limits of depth and number of values, and no key twice."""
+
+    async def body(self) -> bytes:
+        """Return the body, read in chunks.
+
+        Raises:
+            HTTPException: It is too large; status 413.
+        """
+        if not hasattr(self, "_body"):
+            length = self.headers.get("content-length", "")
+            if length.isdecimal() and int(length[:20]) > MAX_BODY_BYTES:
+                raise _too_large()
+            body = bytearray()
+            async for chunk in self.stream():
+                body += chunk
+                if len(body) > MAX_BODY_BYTES:
+                    raise _too_large()
+            self._body = bytes(body)
+        return self._body
 
     async def json(self) -> Any:
         """Return the data of the body.
 
         Raises:
-            RequestValidationError: It is not JSON, or exceeds a limit.
+            HTTPException: It is not JSON, or exceeds a limit; status 422.
         """
         try:
             data = read_json((await self.body()).decode())
         except json.JSONDecodeError as error:
-            raise _refusal("body", "", f"is not JSON: {error.msg} (line {error.lineno})") from None
+            raise _bad_json(f"is not JSON: {error.msg} (line {error.lineno})") from None
         except RecursionError:
-            raise _refusal("body", "", f"must not nest deeper than {MAX_DEPTH} levels") from None
+            raise _bad_json(_TOO_DEEP) from None
         except ValueError as error:  # also OverLimit and UnicodeDecodeError
-            raise _refusal("body", "", f"is not JSON: {error}") from None
+            raise _bad_json(f"is not JSON: {error}") from None
         if depth_of(data) >= MAX_DEPTH:
-            raise _refusal("body", "", f"must not nest deeper than {MAX_DEPTH} levels")
+            raise _bad_json(_TOO_DEEP)
         return data
 
 
@@ -53,18 +77,27 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler."""
         handle = super().get_route_handler()
-        known = {
-            field.alias for field in get_flat_params(self.dependant) if isinstance(field.field_info, Query)
-        }
+        known = set(_query_names(self.dependant))
 
         async def handle_strictly(request: Request) -> Response:
             for name in request.query_params:
                 if name not in known:
                     rule = f"must be a parameter of this request{did_you_mean(name, sorted(known))}"
-                    raise _refusal("query", name, rule, request.query_params[name])
+                    fault = {"loc": ("query", name), "msg": rule, "input": request.query_params[name]}
+                    raise RequestValidationError([fault])
             return await handle(StrictRequest(request.scope, request.receive))
 
         return handle_strictly
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    """Yield the names of the query parameters of a route and of its dependencies."""
+    for field in dependant.query_params:
+        kind = field.field_info.annotation
+        is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
+        yield from kind.model_fields if is_model else [field.alias]
+    for dependency in dependant.dependencies:
+        yield from _query_names(dependency)
 
 
 #: Answers that each route may have, for the document of the API.

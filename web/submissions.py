@@ -135,14 +135,26 @@ def read_body(body: SubmissionBody, caller: Caller, settings: Settings) -> Submi
     return _with_own_values(submission, body, caller)
 
 
+def check_agents(agents: Mapping[str, Any] | None, caller: Caller) -> None:
+    """Refuse sub-sessions of agents that name what has no tenant, if the caller has one.
+
+    Raises:
+        InvalidInput: A document does.
+    """
+    if caller.tenant is not None:
+        _check_document({"agents": agents}, "")
+
+
 def _check_document(document: Mapping[str, Any], where: str) -> None:
     """Refuse what has no tenant in the document of a caller of one tenant, also in its sub-sessions."""
     for name in _WITHOUT_TENANT:
         if document.get(name) is not None:
-            raise InvalidInput(f"{where}.{name}", "given", "must be omitted by a caller of one tenant")
+            raise InvalidInput(
+                f"{where}.{name}".lstrip("."), "given", "must be omitted by a caller of one tenant"
+            )
     for place, binding in session_holders(document):
         if isinstance(below := binding["session"], Mapping):
-            _check_document(below, f"{where}.{place}")
+            _check_document(below, f"{where}.{place}".lstrip("."))
 
 
 def _with_own_values(submission: Submission, body: SubmissionBody, caller: Caller) -> Submission:

@@ -9,6 +9,7 @@ import typer
 from rich.progress import track
 
 from ...client import Client
+from ...client.session_rows import SessionListRow, all_live, list_rows, live_rows
 from ...jobs.collab import CollabJob
 from ...models.errors import InvalidInput, SymposiaError
 from ...models.sessions.bulk import query_for
@@ -18,7 +19,7 @@ from ..common.exit_codes import ExitCode
 from ..common.options import open_client
 from ..common.screen import console, print_json, printable
 from .filters import BulkOptions, find_thread
-from .rows import SessionListRow, all_live, list_rows, live_rows, session_table
+from .rows import session_table
 
 #: Rows shown before a confirmation.
 _MAX_SHOWN = 20

@@ -9,6 +9,7 @@ from shlex import quote
 from rich.table import Table
 
 from ...client import Client
+from ...client.session_rows import AnyRow, SessionListRow, live_rows
 from ...jobs.session_groups import count_by_group
 from ...models.errors import RedisUnavailable
 from ...models.sessions.grouping import SessionGroup
@@ -18,7 +19,6 @@ from ...models.text.words import count_of, dollars
 from ...state.redis.connect import check_reachable, connect
 from ..common.screen import console, plain_table, printable
 from .filters import MAX_LIMIT, option_of
-from .rows import AnyRow, SessionListRow, live_rows
 
 
 def print_coverage(

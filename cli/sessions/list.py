@@ -60,8 +60,9 @@ def list_sessions(
     """
     from itertools import islice, tee
 
+    from ...client.session_rows import NEWEST_FIRST, all_live, list_rows
     from .coverage import print_coverage
-    from .rows import NEWEST_FIRST, all_live, attention_lines, list_rows, session_table
+    from .rows import attention_lines, session_table
 
     client, screen = open_client(), console()
     ordered = find_thread(client, query).changed(sort=_order(sort), group=_group(group, participant))
@@ -69,7 +70,11 @@ def list_sessions(
         _print_groups(client, ordered, limit=limit, as_json=as_json)
         return
     live, again = tee(all_live(client))  # read once, and only as far as needed
-    found = list(islice(list_rows(client, ordered, participant=participant, live=live), limit + 1))
+    found = list(
+        islice(
+            list_rows(client, ordered, participant=participant, live=live, on_outage=_print_outage), limit + 1
+        )
+    )
     rows = found[:limit]
     if as_json:
         print_json([row.to_json() for row in rows])
@@ -80,6 +85,12 @@ def list_sessions(
         screen.print(line)
     count = len(found)
     print_coverage(client, ordered, "session", found=count, limit=limit, live=again, participant=participant)
+
+
+def _print_outage(error: Exception) -> None:
+    console(stderr=True).print(
+        f"Redis is unavailable, listing only archived sessions that have ended: {error}"
+    )
 
 
 def _group(name: str, participant: str | None) -> str:
@@ -97,8 +108,8 @@ def _group(name: str, participant: str | None) -> str:
 def _print_groups(client: Client, query: SessionQuery, *, limit: int, as_json: bool) -> None:
     from dataclasses import asdict
 
+    from ...client.session_rows import all_live
     from .coverage import group_table, list_groups, print_coverage
-    from .rows import all_live
 
     live = list(all_live(client))
     found = list_groups(client, query, live)

@@ -170,11 +170,16 @@ class AsyncClient(AsyncWrapper[Client]):
         return AsyncConversations(lambda: self._blocking().conversations, self._threads)
 
 
+async def call_with_client(client: AsyncClient, function: Callable[[Client], R]) -> R:
+    """Call a blocking function with the blocking client, in a thread. Only for servers."""
+    return await client.run(lambda: function(client._blocking()))  # noqa: SLF001 - the only access
+
+
 async def submit_read(client: AsyncClient, submission: Submission) -> AsyncCollabJob:
     """Submit what was read and checked before, such as the body of a request. Only for servers.
 
     Raises:
         InvalidInput, SessionConflict, RedisUnavailable: As `Client.submit`.
     """
-    job = await client._threads.run_call(lambda: client._blocking()._submit(submission))  # noqa: SLF001 - the only access
+    job = await call_with_client(client, lambda blocking: blocking._submit(submission))  # noqa: SLF001 - as above
     return AsyncCollabJob(job, client._threads)  # noqa: SLF001 - as above

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from itertools import islice
 
@@ -10,11 +10,11 @@ from ...jobs.collab import CollabJob
 from ...jobs.reading import streams_of
 from ...models.errors import SessionNotFound
 from ...models.turns.streaming import Delta
-from ...state.redis.readers import PAGE
+from ...state.redis.readers import PAGE, Entry, Stream
 from ...state.streams.updates import StoredUpdate, UpdateCursor, UpdateReader, merge_entries
 from .jobs import AsyncCollabJob, blocking_job, reader_of, threads_of
 
-Updates = list[StoredUpdate | Delta]
+Updates = Sequence[StoredUpdate | Delta]
 
 #: Milliseconds of one wait.
 _BLOCK_MS = 2_000
@@ -60,8 +60,10 @@ async def follow_updates(
 
 def _stored_pages(job: CollabJob, after: UpdateCursor) -> Iterator[Updates]:
     streams = streams_of(job)
-    entries = {
-        stream: streams.all(job.id, stream, after=getattr(after, stream)) for stream in UpdateCursor._fields
+    entries: dict[Stream, Iterator[Entry]] = {
+        "dialog": streams.all(job.id, "dialog", after=after.dialog),
+        "events": streams.all(job.id, "events", after=after.events),
+        "journal": streams.all(job.id, "journal", after=after.journal),
     }
     updates = merge_entries(entries, after)
     while page := list(islice(updates, PAGE)):

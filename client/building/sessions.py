@@ -308,13 +308,14 @@ class Sessions:
             return archived
         return list(dict.fromkeys([*listed, *archived]))
 
-    def iterate_live(self) -> Iterator[tuple[CollabJob | Unreadable, int]]:
+    def iterate_live(self, *, before_ms: int | None = None) -> Iterator[tuple[CollabJob | Unreadable, int]]:
         """Yield all live sessions with the time at which they were listed, newest first, and the unreadable ones.
 
-        The time is in milliseconds since the epoch. Entries of sessions that have expired are removed.
+        The time is in milliseconds since the epoch. Entries of sessions that have expired are removed. With `before_ms`,
+        sessions that were listed at that time or later are left out.
         """
         index = self.connections.index
-        for session_id, listed_ms in index.iterate_listed():
+        for session_id, listed_ms in index.iterate_listed(before_ms=before_ms):
             try:
                 yield read_record("session", session_id, partial(self.get_live, session_id)), int(listed_ms)
             except SessionNotFound:

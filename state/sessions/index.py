@@ -163,9 +163,14 @@ class SessionIndex(DueIndex):
         if not self._may_be_opened(listed_ms):
             drop(self._client, SESSIONS, session_id, listed_ms)
 
-    def iterate_listed(self, *, page_size: int = 100) -> Iterator[tuple[str, float]]:
-        """Yield session ids with their times in the list, newest first; read page by page."""
-        until, seen = float("inf"), set[str]()
+    def iterate_listed(
+        self, *, page_size: int = 100, before_ms: int | None = None
+    ) -> Iterator[tuple[str, float]]:
+        """Yield session ids with their times in the list, newest first; read page by page.
+
+        `before_ms`: leave out those that were listed at this time or later; None: none.
+        """
+        until, seen = float("inf") if before_ms is None else before_ms - 1.0, set[str]()
         while page := self._page(until, page_size + len(seen), but=seen):
             yield from page
             last = page[-1][1]

@@ -14,7 +14,8 @@ from redis import Redis
 from documents.hammer import JSON, TEXTS, as_json, depths, hammer
 from review_tools.batches import started
 from sessions.inline_installation import InlineInstallation
-from symposia.cli.sessions.rows import list_rows, session_table
+from symposia.cli.sessions.rows import session_table
+from symposia.client.session_rows import list_rows
 from symposia.dashboard.live.loader import LoadedSession, load_sessions
 from symposia.models.sessions.query import SessionQuery
 from symposia.models.text.ids import new_id

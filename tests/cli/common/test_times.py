@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 from symposia.cli.common.arguments import age_ms, relative_age, shortest_ids
-from symposia.cli.sessions.rows import SessionListRow, session_table
+from symposia.cli.sessions.rows import session_table
+from symposia.client.session_rows import SessionListRow
 from symposia.models.errors import InvalidInput
 from symposia.models.protocol.collab import Collab, CollabStatus, Participant
 from symposia.models.text.ids import new_id

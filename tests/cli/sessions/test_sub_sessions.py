@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from symposia.cli.sessions.rows import SessionListRow, session_table
+from symposia.cli.sessions.rows import session_table
+from symposia.client.session_rows import SessionListRow
 from symposia.models.protocol.collab import Collab, CollabStatus
 from symposia.models.text.ids import new_id
 from symposia.tasks.sessions.rendering import ChildNode, GraphFormat, draw
