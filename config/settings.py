@@ -336,6 +336,18 @@ class Settings(BaseModel):
         description="Seconds without progress after which metrics and pages report an active session as stuck.",
     )
 
+    http_port: int = Field(
+        default=8_765,
+        ge=1,
+        le=65_535,
+        description="Port of the [HTTP API](http.md); with `symposia up` on loopback.",
+    )
+    http_requests: Annotated[int | None, Unset("no limit")] = Field(
+        default=None,
+        ge=1,
+        le=10**9,
+        description="Maximum requests a minute of each caller of the [HTTP API](http.md), in each server process.",
+    )
     flower_port: int = Field(
         default=5_555, ge=1, le=65_535, description="Loopback port of [Flower](dashboard.md)."
     )

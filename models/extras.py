@@ -45,13 +45,18 @@ def missing_package(error: ModuleNotFoundError, what: str) -> MissingPackage | N
     return None if requirement is None else MissingPackage(what, package=requirement[0], extra=requirement[1])
 
 
+def is_installed(module: str) -> bool:
+    """Return whether a module of `EXTRAS` is installed, without importing it."""
+    return find_spec(module) is not None
+
+
 def check_installed(module: str, what: str) -> None:
     """Check that a module of `EXTRAS` is installed, without importing it.
 
     Raises:
         MissingPackage: It is not; the error names what needs it, the package and the extra.
     """
-    if find_spec(module) is None:
+    if not is_installed(module):
         package, extra = EXTRAS[module]
         raise MissingPackage(what, package=package, extra=extra)
 

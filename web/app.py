@@ -41,7 +41,7 @@ def create_app(
         client=client,
         settings=settings,
         identify=build_identify(settings, client, authenticate=authenticate),
-        limits=CallerLimits(None),
+        limits=CallerLimits(settings.http_requests),
     )
 
     @asynccontextmanager

@@ -94,8 +94,10 @@ def _query_names(dependant: Dependant) -> Iterator[str]:
     """Yield the names of the query parameters of a route and of its dependencies."""
     for field in dependant.query_params:
         kind = field.field_info.annotation
-        is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
-        yield from kind.model_fields if is_model else [field.alias]
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from kind.model_fields
+        else:
+            yield field.alias
     for dependency in dependant.dependencies:
         yield from _query_names(dependency)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import socket
 from typing import Any
 
@@ -16,6 +18,13 @@ _STOP_S = 5
 
 class Server(uvicorn.Server):
     """A server whose streams end when it stops."""
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until a signal. uvicorn itself would end the process by the signal."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        await self._serve(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let the streams end, and then stop."""

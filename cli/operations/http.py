@@ -14,7 +14,12 @@ def add_to(app: typer.Typer) -> None:
 
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = 8_765,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65_535, help="Port to listen on.", show_default="the configured port, or 8765"
+        ),
+    ] = None,
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="Need no credentials; only on a loopback address.")
     ] = False,
@@ -42,6 +47,7 @@ def serve(
     settings = load_settings()
     configure_logging(settings)
     redis_url_in_use(settings)
+    port = port or settings.http_port
     server = build_server(settings, host=host, port=port, authenticate=not no_auth)
     text = f"Serving HTTP at http://{host}:{port}/v1; press Ctrl-C to stop."
     if settings.log_format == "json":

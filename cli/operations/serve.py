@@ -61,6 +61,12 @@ def up(
     flower: Annotated[
         bool, typer.Option(help="Start Flower: web pages of sessions, Celery tasks and workers.")
     ] = True,
+    http: Annotated[
+        bool | None,
+        typer.Option(
+            help="Start the HTTP API on loopback, without credentials.", show_default="if installed"
+        ),
+    ] = None,
     beat: Annotated[
         bool, typer.Option(help="Start a beat, which sends due schedules to the workers.")
     ] = True,
@@ -77,14 +83,15 @@ def up(
 ) -> None:
     """Run all services that sessions need, until Ctrl-C.
 
-    The services are the embedded server if no Redis is configured, workers, a beat for schedules, the local model
-    and Flower. A service that ends is restarted. Ctrl-C stops after the turns in flight; a second Ctrl-C terminates
+    The services are the embedded server if no Redis is configured, workers, a beat for schedules, the local model,
+    Flower and the HTTP API. A service that ends is restarted. Ctrl-C stops after the turns in flight; a second Ctrl-C terminates
     these turns. Workers follow changes of the agents file by themselves; with --reload, also changes of the code of
     agents.
 
     Example: [bold]symposia up --workers 2 --no-flower[/bold]
     """
     from ...config.settings import load_settings
+    from ...models.extras import is_installed
     from ...workers.local.services_group import ServiceSelection, run_services
     from ...workers.local.worker_group import worker_processes
     from ...workers.logs import service_line
@@ -105,6 +112,7 @@ def up(
         ServiceSelection(
             workers=worker_processes(settings, workers),
             flower=flower,
+            http=is_installed("fastapi") and is_installed("uvicorn") if http is None else http,
             beat=beat,
             local_model=local_model,
             reload=reload,

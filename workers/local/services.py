@@ -270,14 +270,19 @@ def _described(code: int) -> str:
     return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
-#: Address that Flower listens on if none is named.
-FLOWER_HOST = "127.0.0.1"
+#: Address that Flower and the HTTP API listen on if none is named.
+LOOPBACK = "127.0.0.1"
+
+
+def http_command(port: int) -> list[str]:
+    """Return the command that serves the HTTP API on loopback, without credentials."""
+    return [sys.executable, "-m", "symposia", "serve", "--no-auth", f"--port={port}", "--quiet"]
 
 
 def flower_command(
     port: int,
     *,
-    address: str = FLOWER_HOST,
+    address: str = LOOPBACK,
     url_prefix: str = "",
     read_only: bool = False,
     loglevel: str = "error",

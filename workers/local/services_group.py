@@ -29,31 +29,42 @@ from .code_check import CodeReloader, check_code
 from .code_probe import CodeReport
 from .local_runtime import OutputHandler, configured_server, using_server, with_server, worker_service
 from .services import (
-    FLOWER_HOST,
+    LOOPBACK,
     LocalModelService,
     ProcessService,
     ServerService,
     beat_command,
     flower_command,
+    http_command,
     stop_together,
 )
 from .supervisor import Interrupts, SupervisedService, Supervisor
 
 
-def with_free_port(settings: Settings) -> Settings:
-    """Return the settings with a port of Flower that is free: another project may use the default one.
+def with_free_port(settings: Settings, service: str) -> Settings:
+    """Return the settings with a port that is free: another project may use the default one.
+
+    Args:
+        settings: The settings.
+        service: `flower` or `http`.
 
     Raises:
         InvalidInput: The configured port is in use, or reserved.
     """
-    port = free_port(FLOWER_HOST, preferred=settings.flower_port)
-    if port != settings.flower_port and "flower_port" in settings.model_fields_set:
+    name = f"{service}_port"
+    wanted = getattr(settings, name)
+    port = free_port(LOOPBACK, preferred=wanted)
+    if port != wanted and name in settings.model_fields_set:
         rule = (
-            f"is already in use on {FLOWER_HOST}, perhaps by another `symposia up` (or reserved): "
-            "set another port, or disable Flower (--no-flower)"
+            f"is already in use on {LOOPBACK}, perhaps by another `symposia up` (or reserved): "
+            f"set another port, or disable {_SERVICES[service]} (--no-{service})"
         )
-        raise InvalidInput("SYMPOSIA_FLOWER_PORT", settings.flower_port, rule)
-    return settings if port == settings.flower_port else settings.model_copy(update={"flower_port": port})
+        raise InvalidInput(f"SYMPOSIA_{name.upper()}", wanted, rule)
+    return settings if port == wanted else settings.model_copy(update={name: port})
+
+
+#: Services with a port, by the beginning of its setting.
+_SERVICES = {"flower": "Flower", "http": "the HTTP API"}
 
 
 #: Seconds between two checks; also the timeout of a connection to Flower.
@@ -66,15 +77,15 @@ class Readiness:
     Args:
         workers: Announcements of live workers.
         names: Names of the started nodes, such as `worker1@host`.
-        page: Host and port of Flower; None if it was not started.
+        pages: Hosts and ports of Flower and the HTTP API, if they were started.
     """
 
     def __init__(
-        self, workers: WorkerPresence, names: Sequence[str], *, page: tuple[str, int] | None = None
+        self, workers: WorkerPresence, names: Sequence[str], *, pages: Sequence[tuple[str, int]] = ()
     ) -> None:
         self._workers = workers
         self._names = frozenset(names)
-        self._page = page
+        self._pages = pages
         self._began = time.monotonic()
         self._next_look = 0.0
         self._is_ready = False
@@ -96,11 +107,12 @@ class Readiness:
         return False
 
     def _answers(self) -> bool:
-        if self._page is None:
-            return True
-        with suppress(OSError), socket.create_connection(self._page, timeout=_LOOK_EVERY_S):
-            return True
-        return False
+        try:
+            for page in self._pages:
+                socket.create_connection(page, timeout=_LOOK_EVERY_S).close()
+        except OSError:
+            return False
+        return True
 
 
 #: Seconds between two checks of the services.
@@ -115,6 +127,8 @@ class ServiceSelection:
 
     workers: int = 1
     flower: bool = True
+    #: True: serve the HTTP API on loopback, without credentials.
+    http: bool = False
     #: True: run a beat, which announces due schedules to the workers.
     beat: bool = True
     #: True: start the workers again when the code of the agents changes.
@@ -149,11 +163,7 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
     registry = load_registry(settings)  # with a wrong agents file, each worker would end repeatedly
     is_importing = selection.reload or registry.modules
     code = check_code(child_environment(settings)) if is_importing else None
-    if selection.flower:
-        check_installed("flower", "Flower (--no-flower: none)")
-        settings = with_free_port(settings)
-    if selection.beat:
-        check_installed("redbeat", "a beat (--no-beat: none)")
+    settings = _check_services(settings, selection)
     with Interrupts() as interrupts, ExitStack() as stack:
         services: list[SupervisedService] = []
         if (url := configured_server(settings)) is None:
@@ -169,8 +179,8 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
         stack.callback(interrupts.disarm)
         try:
             say(f"server at {without_password(url)}, {source_of(url).name}")
-            if selection.flower:
-                say(f"Flower at http://{FLOWER_HOST}:{settings.flower_port}")
+            for line in _addresses(settings, selection):
+                say(line)
             if selection.local_model is None:
                 _report_missing_model(registry, say)
             say("press Ctrl-C to stop all services")
@@ -191,6 +201,33 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
                 time.sleep(_CHECK_SERVICES_EVERY_S)
         except KeyboardInterrupt:
             say("stopping after the turns in flight; press Ctrl-C again to terminate them")
+
+
+def _check_services(settings: Settings, selection: ServiceSelection) -> Settings:
+    """Check that the services can start; return the settings with their ports.
+
+    Raises:
+        MissingPackage: A package of a service is not installed.
+        InvalidInput: A configured port is in use.
+    """
+    if selection.flower:
+        check_installed("flower", "Flower (--no-flower: none)")
+        settings = with_free_port(settings, "flower")
+    if selection.http:
+        for module in ("fastapi", "uvicorn"):
+            check_installed(module, "the HTTP API (--no-http: none)")
+        settings = with_free_port(settings, "http")
+    if selection.beat:
+        check_installed("redbeat", "a beat (--no-beat: none)")
+    return settings
+
+
+def _addresses(settings: Settings, selection: ServiceSelection) -> Iterator[str]:
+    """Yield a line for each service with an address."""
+    if selection.flower:
+        yield f"Flower at http://{LOOPBACK}:{settings.flower_port}"
+    if selection.http:
+        yield f"HTTP API at http://{LOOPBACK}:{settings.http_port}/v1"
 
 
 @contextmanager
@@ -214,11 +251,18 @@ def _readiness(
     url: str, settings: Settings, selection: ServiceSelection, say: Callable[[str], None]
 ) -> Iterator[Readiness]:
     names = [f"{name}@{socket.gethostname()}" for name in selection.worker_names]
-    page = (FLOWER_HOST, settings.flower_port) if selection.flower else None
+    pages = [
+        (LOOPBACK, port)
+        for port, is_started in (
+            (settings.flower_port, selection.flower),
+            (settings.http_port, selection.http),
+        )
+        if is_started
+    ]
     with connect(url, retries=0) as client:
         workers = WorkerPresence(client)
         _report_duplicates(workers, names, say)
-        yield Readiness(workers, names, page=page)
+        yield Readiness(workers, names, pages=pages)
 
 
 def _report_duplicates(workers: WorkerPresence, names: Sequence[str], say: Callable[[str], None]) -> None:
@@ -254,6 +298,8 @@ def _make_services(
         services.append(LocalModelService(settings.data_dir))
     if selection.flower:
         services.append(program("flower", flower_command(settings.flower_port)))
+    if selection.http:
+        services.append(program("http", http_command(settings.http_port)))
     if selection.beat:
         services.append(program("beat", beat_command(banner=False)))
     return services

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(180)
 def up(bare: Terminal) -> Iterator[Running]:
     """All services; a test ends them, and none of them may be left."""
     keep_port(Path(bare.settings["data_dir"]))
-    running = bare.start("up", "--no-flower", "--no-local-model", "--concurrency", "2")
+    running = bare.start("up", "--no-flower", "--no-http", "--no-local-model", "--concurrency", "2")
     running.until("press Ctrl-C to stop all services")
     until(lambda: bare.call("doctor").code == 0, timeout_s=40, what="all is well")
     yield running
@@ -62,6 +62,18 @@ def test_port_of_flower_in_use_is_one_line(bare: Terminal):
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert "SYMPOSIA_FLOWER_PORT: is already in use on 127.0.0.1" in said.err
     assert str(port) in said.err
+    bare.wait_until_nothing_runs()
+
+
+@pytest.mark.long
+def test_up_serves_the_http_api(bare: Terminal):
+    port = own_port()
+    bare.settings["http_port"] = str(port)
+    running = bare.start("up", "--no-flower", "--no-beat", "--no-local-model", "--concurrency", "2")
+    running.until(f"HTTP API at http://127.0.0.1:{port}/v1")
+    running.until("up       | ready")
+    assert opened(f"http://127.0.0.1:{port}/v1/sessions") == '{"items":[],"next_cursor":null}'
+    running.interrupt().ended()
     bare.wait_until_nothing_runs()
 
 

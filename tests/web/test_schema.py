@@ -1,0 +1,40 @@
+"""Requests that are made from the OpenAPI document: no answer differs from it, and none is a defect.
+
+SYMPOSIA_TEST_EXAMPLES=1 makes ten times as many.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis import checks
+
+from servers.web import WebServer
+
+schemathesis_settings = settings(
+    max_examples=30 if os.environ.get("SYMPOSIA_TEST_EXAMPLES") else 3,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture
+def document(server: WebServer):
+    return schemathesis.openapi.from_url(f"http://127.0.0.1:{server.port}/v1/openapi.json")
+
+
+schema = schemathesis.pytest.from_fixture("document")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.filterwarnings("ignore")
+@schema.parametrize()
+@schemathesis_settings
+def test_answers_fit_the_document(case: schemathesis.Case):
+    case.call_and_validate(
+        timeout=30, excluded_checks=[checks.ignored_auth] if hasattr(checks, "ignored_auth") else []
+    )
