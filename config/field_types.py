@@ -203,6 +203,33 @@ WebUrls = Annotated[
 NetworkNames = Annotated[
     tuple[str, ...], BeforeValidator(_split), AfterValidator(_networks), Field(max_length=100)
 ]
+
+
+def _origins(given: tuple[str, ...]) -> tuple[str, ...]:
+    for origin in given:
+        parts = split_url(origin)
+        if parts is None or parts.query or parts.path:
+            raise ValueError(
+                "must be origins of web pages, such as https://shop.example: scheme, host and port only"
+            )
+    return given
+
+
+def _key_source(given: str) -> str:
+    if "://" not in given:
+        return given
+    parts = split_url(given)
+    if parts is None or (parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1")):
+        raise ValueError(
+            "must be an https URL without a user, an http URL of this machine, or the path of a file"
+        )
+    return given
+
+
+#: Origins of web pages; separated by commas in the environment.
+Origins = Annotated[tuple[str, ...], BeforeValidator(_split), AfterValidator(_origins), Field(max_length=100)]
+#: Where keys are read: an https URL, or the path of a file.
+KeySource = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(_key_source)]
 RedisUrl = Annotated[SecretStr, AfterValidator(redis_url)]
 BrokerUrl = Annotated[SecretStr, AfterValidator(broker_url)]
 DatabaseUrl = Annotated[SecretStr, AfterValidator(database_url)]

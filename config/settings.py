@@ -31,8 +31,10 @@ from .field_types import (
     DatabaseUrl,
     HostNames,
     KeyPrefix,
+    KeySource,
     NamedPaths,
     NetworkNames,
+    Origins,
     QueueName,
     RedisUrl,
     TenantWeights,
@@ -345,6 +347,41 @@ class Settings(BaseModel):
             "Host names under which browsers reach the pages of sessions in Flower, besides loopback "
             "names and the address of Flower: the name of a proxy, for example."
         ),
+    )
+    http_cors_origins: Annotated[Origins, Unset("none")] = Field(
+        default=(),
+        description=(
+            "Origins of web pages of other hosts that may call the [HTTP API](identity.md) from a browser, such as "
+            "`https://shop.example`."
+        ),
+    )
+    http_jwt_keys: Annotated[KeySource | None, Unset("no JSON Web Tokens")] = Field(
+        default=None,
+        description=(
+            "Keys of the [JSON Web Tokens](identity.md#json-web-tokens) of callers over HTTP: the https URL or the "
+            "file of a JSON Web Key Set."
+        ),
+    )
+    http_jwt_issuer: Annotated[str | None, Unset("none; required with `http_jwt_keys`")] = Field(
+        default=None, min_length=1, max_length=1_000, description="Issuer (`iss`) of these tokens."
+    )
+    http_jwt_audience: Annotated[str | None, Unset("none; required with `http_jwt_keys`")] = Field(
+        default=None, min_length=1, max_length=1_000, description="Audience (`aud`) of these tokens."
+    )
+    http_jwt_name_claim: str = Field(
+        default="sub", min_length=1, max_length=200, description="Claim with the name of the caller."
+    )
+    http_jwt_tenant_claim: str = Field(
+        default="tenant",
+        min_length=1,
+        max_length=200,
+        description="Claim with the tenant of the caller; a token without it is refused.",
+    )
+    http_jwt_scope_claim: str = Field(
+        default="scope",
+        min_length=1,
+        max_length=200,
+        description="Claim with the scopes of the caller: a list, or a text with spaces; other names are ignored.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Minimum level of log records."

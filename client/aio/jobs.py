@@ -34,6 +34,7 @@ from ...state.following import END_ONLY, afollow
 from ...state.redis.readers import Entry, Stream, read_message, read_stored
 from ...state.streams.hub import HubReader
 from ...state.streams.pieces import astream_pieces
+from ...state.tokens import TokenStore
 from ...workspace.service import WorkspaceService
 from .async_methods import AsyncWrapper, CallThreads, async_iterator, async_method, document_as
 
@@ -320,6 +321,16 @@ class AsyncSchedules(AsyncWrapper[Schedules]):
     remove = async_method(Schedules.remove)
     run_now = async_method(Schedules.run_now)
     history = async_method(Schedules.history)
+
+
+class AsyncTokenStore(AsyncWrapper[TokenStore]):
+    """`TokenStore` for asyncio."""
+
+    create = async_method(TokenStore.create)
+    entries = async_method(TokenStore.entries)
+    revoke = async_method(TokenStore.revoke)
+    find_caller = async_method(TokenStore.find_caller)
+    any_valid = async_method(TokenStore.any_valid)
 
 
 class AsyncDialogMemory(AsyncWrapper[DialogMemory]):

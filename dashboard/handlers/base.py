@@ -29,7 +29,8 @@ from tornado.web import Application, HTTPError, RequestHandler
 
 from ...models.errors import InvalidInput
 from ...models.text.redact import json_text
-from ..security import HEADERS, allowed_hosts, basic_user, is_allowed_host, refusal_of_action
+from ...web.hosts import allowed_hosts, is_allowed_host, refusal_of_action
+from ..security import HEADERS, basic_user
 from ..services import Services, open_services
 from ..views.visible import INVISIBLE_IN_PAGES
 from .errors import AnswerHandler

@@ -30,6 +30,7 @@ from symposia.models.errors import (
     DeliveryFailed,
     DialogNotActive,
     EmbeddedServerError,
+    Forbidden,
     GitFailed,
     IllegalTransition,
     InvalidInput,
@@ -73,6 +74,7 @@ from symposia.models.errors import (
     TaskRejectedError,
     ToolServerFailed,
     TurnFailed,
+    Unauthorized,
     UnknownAgent,
     UnsuitableQueue,
     UnsuitableRedis,
@@ -180,6 +182,8 @@ EXAMPLES = {
         "Redis at redis://:***@host:6379/0 does not answer: start one with `symposia up`"
     ),
     ClientClosed(): "The client is closed: create another one.",
+    Unauthorized(): "The credentials are missing or not valid.",
+    Forbidden("control"): "the caller lacks the scope 'control'",
     UnsuitableQueue("symposia", detail="PRECONDITION_FAILED"): (
         "the queue 'symposia' of RabbitMQ has another type: set SYMPOSIA_QUEUE_TYPE (quorum or classic) for all workers "
         "and clients, or delete the queue, whose messages the sweep sends again (PRECONDITION_FAILED)"
