@@ -7,10 +7,9 @@ from typing import Protocol
 
 from ..client.aio.client import AsyncClient
 from ..config.settings import Settings
-from ..models.errors import InvalidInput, Unauthorized
+from ..models.errors import Unauthorized
 from ..models.identity import LOCAL, Caller
 from ..state.tokens import is_token
-from .hosts import is_loopback
 from .jwt_tokens import JwtVerifier
 
 #: A bearer token in the header; its characters are those of RFC 6750.
@@ -80,23 +79,3 @@ def build_identify(settings: Settings, client: AsyncClient, *, authenticate: boo
         InvalidInput: A setting is missing.
     """
     return BearerTokens(settings, client) if authenticate else anybody
-
-
-def check_exposure(host: str, *, authenticate: bool, has_credentials: bool) -> None:
-    """Check that a server which other machines reach answers only known callers.
-
-    Args:
-        host: Address to listen on.
-        authenticate: Whether requests need credentials.
-        has_credentials: Whether a token exists or JSON Web Tokens are configured.
-
-    Raises:
-        InvalidInput: It must listen on this machine only.
-    """
-    if is_loopback(host):
-        return
-    if not authenticate:
-        raise InvalidInput("--host", host, "must be a loopback address together with --no-auth")
-    if not has_credentials:
-        rule = "must be a loopback address until a token exists: create one with `symposia token create`"
-        raise InvalidInput("--host", host, rule)
