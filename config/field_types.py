@@ -12,11 +12,13 @@ from ipaddress import ip_network
 from typing import Annotated
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from redis import ConnectionPool
 from redis.exceptions import RedisError
 
+from ..models.identity import Scope
 from ..models.sessions.agent_queues import MAX_QUEUE_NAME
+from ..models.sessions.limits import Tenant
 from ..models.sessions.on_end import split_url
 from ..models.text.paths import ExpandedPath
 from ..models.text.redact import hides_password_whole
@@ -143,6 +145,19 @@ def _from_json(value: object) -> object:
     except ValueError:
         raise ValueError('must be JSON, such as {"name": "/a/path"}') from None
 
+
+class FlowerUser(BaseModel):
+    """Rights of a user of Flower."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    #: The tenant whose sessions they see; None: those of all tenants.
+    tenant: Tenant | None = None
+    scopes: Annotated[tuple[Scope, ...], Field(min_length=1)]
+
+
+#: Rights of users by their names in Flower; JSON in the environment.
+FlowerUsers = Annotated[dict[str, FlowerUser], BeforeValidator(_from_json), Field(max_length=1_000)]
 
 #: Paths by the names that schedules and reviews use; JSON in the environment.
 NamedPaths = Annotated[dict[str, ExpandedPath], BeforeValidator(_from_json), Field(max_length=1_000)]

@@ -29,6 +29,7 @@ from .field_types import (
     NO_CLUSTER_BROKER,
     BrokerUrl,
     DatabaseUrl,
+    FlowerUsers,
     HostNames,
     KeyPrefix,
     KeySource,
@@ -348,6 +349,13 @@ class Settings(BaseModel):
             "names and the address of Flower: the name of a proxy, for example."
         ),
     )
+    flower_users: Annotated[FlowerUsers, Unset("each user of Flower may do everything")] = Field(
+        default_factory=dict,
+        description=(
+            "[Rights of users of Flower](identity.md#users-of-flower), by the names with which they log in: "
+            '`{"ann": {"tenant": "shop", "scopes": ["read", "reply"]}}`. Other users are then refused.'
+        ),
+    )
     http_cors_origins: Annotated[Origins, Unset("none")] = Field(
         default=(),
         description=(
@@ -503,7 +511,11 @@ def child_environment(settings: Settings) -> dict[str, str]:
 
 def _plain(value: object) -> str:
     if isinstance(value, dict):
-        return json.dumps(value, default=str)
+        return json.dumps(value, default=_plain_part)
     if isinstance(value, tuple):
         return ",".join(value)
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+
+
+def _plain_part(value: object) -> object:
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)
