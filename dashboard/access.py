@@ -34,13 +34,13 @@ _VIEWS_OF_TENANT: Final = frozenset({"collabs", "inbox"})
 _ACTIONS: Final[tuple[tuple[re.Pattern[str], Scope], ...]] = (
     (re.compile(rf"/api/inbox/reply|/api/collabs/{_ID}/(?:reply|post)"), Scope.REPLY),
     (re.compile(rf"/api/collabs/{_ID}/(?:continue|fork|retry)"), Scope.SUBMIT),
-    (re.compile(rf"/api/collabs/(?:bulk|{_ID}/.*)"), Scope.CONTROL),
+    (re.compile(rf"/api/(?:collabs/(?:bulk|{_ID}/.*)|schedules/.*|reviews/.*)"), Scope.CONTROL),
 )
 _READS: Final = frozenset({"GET", "HEAD"})
 
 
 def scope_of(method: str, path: str) -> Scope:
-    """Return the scope that a request needs; `admin` for actions on what is no session."""
+    """Return the scope that a request needs; `admin` for the actions of Flower itself."""
     if method in _READS:
         return Scope.READ
     return next((scope for pattern, scope in _ACTIONS if pattern.fullmatch(path)), Scope.ADMIN)
