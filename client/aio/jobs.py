@@ -102,9 +102,13 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
 
     @document_as(CollabJob.continue_with)
     async def continue_with(  # noqa: D102
-        self, text: str, *, agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None
+        self,
+        text: str,
+        *,
+        agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
+        owner: str | None = None,
     ) -> AsyncCollabJob:
-        job = await self._threads.run_call(self._blocking().continue_with, text, agents=agents)
+        job = await self._threads.run_call(self._blocking().continue_with, text, agents=agents, owner=owner)
         return AsyncCollabJob(job, self._threads)
 
     @document_as(CollabJob.fork)
@@ -114,9 +118,12 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         at_turn: int,
         instruct: Mapping[str, str] | None = None,
         agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
+        owner: str | None = None,
     ) -> AsyncCollabJob:
         fork = self._blocking().fork
-        job = await self._threads.run_call(fork, at_turn=at_turn, instruct=instruct, agents=agents)
+        job = await self._threads.run_call(
+            fork, at_turn=at_turn, instruct=instruct, agents=agents, owner=owner
+        )
         return AsyncCollabJob(job, self._threads)
 
     live = async_iterator(CollabJob.live)
