@@ -58,6 +58,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "Archive and memory": {"operations.storage": ("memory", "restore", "prune")},
     "Alignment documents": {"alignment": ("lint", "dialogue")},
     "Operations": {
+        "operations.token": ("token",),
         "operations.serve": ("up", "worker", "beat", "flower", "callbacks"),
         "operations.http": ("serve",),
         "operations.checks": ("config", "repair", "doctor"),
@@ -74,6 +75,7 @@ _WRITING = frozenset(
         "review": "files sessions eval cancel retry",
         "schedule": "add pause resume remove run-now",
         "memory": "forget share unshare",
+        "token": "create revoke",
         "task": "request close add remove leave",
         "conversation": "send read create update archive unarchive add remove",
     }.items()

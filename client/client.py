@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..memory.long_term import LongTermMemory
     from ..memory.rooms import DialogMemory
     from ..schedules.schedules import Schedules
+    from ..state.tokens import TokenStore
     from ..workspace.service import WorkspaceService
     from .building.installation import Installation
 
@@ -64,6 +65,11 @@ class Client(ReviewCommentMethods, ReviewMethods):
     def conversations(self) -> WorkspaceService:
         """Tasks and their conversations. Raises ArchiveError if no archive is configured."""
         return self._parts.conversations
+
+    @property
+    def tokens(self) -> TokenStore:
+        """Tokens of callers over HTTP."""
+        return self._parts.tokens
 
     @property
     def archive(self) -> Archive | None:

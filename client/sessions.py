@@ -56,6 +56,7 @@ class SessionMethods(BaseClient):
             tenant: The tenant that pays. The settings of the workers limit what a tenant may spend per day.
             priority: `high`, `normal` or `low`: which turns of the tenant's sessions workers take first (docs/limits.md). A
                 broker without lanes ignores it. None: `normal`.
+            owner: Name of who submitted it. None: no name is stored.
             messages: The first messages of the dialog. A text is a message of the user.
             parameters: Data that every agent gets.
             thread_id: Id of a group of dialogs.

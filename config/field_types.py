@@ -12,11 +12,13 @@ from ipaddress import ip_network
 from typing import Annotated
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from redis import ConnectionPool
 from redis.exceptions import RedisError
 
+from ..models.identity import Scope
 from ..models.sessions.agent_queues import MAX_QUEUE_NAME
+from ..models.sessions.limits import Tenant
 from ..models.sessions.on_end import split_url
 from ..models.text.paths import ExpandedPath
 from ..models.text.redact import hides_password_whole
@@ -144,6 +146,19 @@ def _from_json(value: object) -> object:
         raise ValueError('must be JSON, such as {"name": "/a/path"}') from None
 
 
+class FlowerUser(BaseModel):
+    """Rights of a user of Flower."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    #: The tenant whose sessions they see; None: those of all tenants.
+    tenant: Tenant | None = None
+    scopes: Annotated[tuple[Scope, ...], Field(min_length=1)]
+
+
+#: Rights of users by their names in Flower; JSON in the environment.
+FlowerUsers = Annotated[dict[str, FlowerUser], BeforeValidator(_from_json), Field(max_length=1_000)]
+
 #: Paths by the names that schedules and reviews use; JSON in the environment.
 NamedPaths = Annotated[dict[str, ExpandedPath], BeforeValidator(_from_json), Field(max_length=1_000)]
 
@@ -203,6 +218,33 @@ WebUrls = Annotated[
 NetworkNames = Annotated[
     tuple[str, ...], BeforeValidator(_split), AfterValidator(_networks), Field(max_length=100)
 ]
+
+
+def _origins(given: tuple[str, ...]) -> tuple[str, ...]:
+    for origin in given:
+        parts = split_url(origin)
+        if parts is None or parts.query or parts.path:
+            raise ValueError(
+                "must be origins of web pages, such as https://shop.example: scheme, host and port only"
+            )
+    return given
+
+
+def _key_source(given: str) -> str:
+    if "://" not in given:
+        return given
+    parts = split_url(given)
+    if parts is None or (parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1")):
+        raise ValueError(
+            "must be an https URL without a user, an http URL of this machine, or the path of a file"
+        )
+    return given
+
+
+#: Origins of web pages; separated by commas in the environment.
+Origins = Annotated[tuple[str, ...], BeforeValidator(_split), AfterValidator(_origins), Field(max_length=100)]
+#: Where keys are read: an https URL, or the path of a file.
+KeySource = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(_key_source)]
 RedisUrl = Annotated[SecretStr, AfterValidator(redis_url)]
 BrokerUrl = Annotated[SecretStr, AfterValidator(broker_url)]
 DatabaseUrl = Annotated[SecretStr, AfterValidator(database_url)]

@@ -29,10 +29,13 @@ from .field_types import (
     NO_CLUSTER_BROKER,
     BrokerUrl,
     DatabaseUrl,
+    FlowerUsers,
     HostNames,
     KeyPrefix,
+    KeySource,
     NamedPaths,
     NetworkNames,
+    Origins,
     QueueName,
     RedisUrl,
     TenantWeights,
@@ -358,6 +361,48 @@ class Settings(BaseModel):
             "names and the address of Flower: the name of a proxy, for example."
         ),
     )
+    flower_users: Annotated[FlowerUsers, Unset("each user of Flower may do everything")] = Field(
+        default_factory=dict,
+        description=(
+            "[Rights of users of Flower](identity.md#users-of-flower), by the names with which they log in: "
+            '`{"ann": {"tenant": "shop", "scopes": ["read", "reply"]}}`. Other users are then refused.'
+        ),
+    )
+    http_cors_origins: Annotated[Origins, Unset("none")] = Field(
+        default=(),
+        description=(
+            "Origins of web pages of other hosts that may call the [HTTP API](identity.md) from a browser, such as "
+            "`https://shop.example`."
+        ),
+    )
+    http_jwt_keys: Annotated[KeySource | None, Unset("no JSON Web Tokens")] = Field(
+        default=None,
+        description=(
+            "Keys of the [JSON Web Tokens](identity.md#json-web-tokens) of callers over HTTP: the https URL or the "
+            "file of a JSON Web Key Set."
+        ),
+    )
+    http_jwt_issuer: Annotated[str | None, Unset("none; required with `http_jwt_keys`")] = Field(
+        default=None, min_length=1, max_length=1_000, description="Issuer (`iss`) of these tokens."
+    )
+    http_jwt_audience: Annotated[str | None, Unset("none; required with `http_jwt_keys`")] = Field(
+        default=None, min_length=1, max_length=1_000, description="Audience (`aud`) of these tokens."
+    )
+    http_jwt_name_claim: str = Field(
+        default="sub", min_length=1, max_length=200, description="Claim with the name of the caller."
+    )
+    http_jwt_tenant_claim: str = Field(
+        default="tenant",
+        min_length=1,
+        max_length=200,
+        description="Claim with the tenant of the caller; a token without it is refused.",
+    )
+    http_jwt_scope_claim: str = Field(
+        default="scope",
+        min_length=1,
+        max_length=200,
+        description="Claim with the scopes of the caller: a list, or a text with spaces; other names are ignored.",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Minimum level of log records."
     )
@@ -478,7 +523,11 @@ def child_environment(settings: Settings) -> dict[str, str]:
 
 def _plain(value: object) -> str:
     if isinstance(value, dict):
-        return json.dumps(value, default=str)
+        return json.dumps(value, default=_plain_part)
     if isinstance(value, tuple):
         return ",".join(value)
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+
+
+def _plain_part(value: object) -> object:
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)

@@ -21,6 +21,7 @@ from tornado.web import StaticFileHandler, TemplateModule, url
 
 from ..patches.control_messages import CheckedReceiver
 from ..workers.metrics import export_to_flower
+from .access import guard_flower
 from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskListPage, TaskRows, add_columns
 from .flower_pages.task_page import TaskPage
@@ -155,6 +156,7 @@ def install_dashboard() -> None:
     add_columns()
     default_options._options["max-tasks"].default = MAX_TASKS  # noqa: SLF001 - as for the columns
     stop_at_sigterm()
+    guard_flower()
     flower_handlers[-1:-1] = added  # before the catch-all
     flower_handlers[:0] = replacing  # the first route that fits is used
     flower_settings["template_loader"] = loader

@@ -49,7 +49,11 @@ class CollabJob(ReadableJob):
     # -- new sessions from this one ---------------------------------------------------------
 
     def continue_with(
-        self, text: str, *, agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None
+        self,
+        text: str,
+        *,
+        agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
+        owner: str | None = None,
     ) -> CollabJob:
         """Continue this session, which has ended, in a new session of its thread.
 
@@ -59,6 +63,7 @@ class CollabJob(ReadableJob):
         Args:
             text: The first message, said by the user. In a swarm, it is also the item of the new board.
             agents: Participants whose agents change.
+            owner: Name of who submits the new session. None: no name is stored.
 
         Returns:
             The new session.
@@ -72,7 +77,7 @@ class CollabJob(ReadableJob):
         check_text("text", text)
         check_table("agents", agents)
         self.state()
-        given = {"messages": [text], "agents": {**self._facts.spec.agents, **(agents or {})}}
+        given = {"messages": [text], "agents": {**self._facts.spec.agents, **(agents or {})}, "owner": owner}
         return submit_session(self._live_connections, continued_submission(self, given))
 
     def fork(
@@ -81,6 +86,7 @@ class CollabJob(ReadableJob):
         at_turn: int,
         instruct: Mapping[str, str] | None = None,
         agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
+        owner: str | None = None,
     ) -> CollabJob:
         """Begin a new session of the same thread from the state before one of the turns of this session.
 
@@ -90,6 +96,7 @@ class CollabJob(ReadableJob):
             at_turn: Number of the turn. The new session plans it again.
             instruct: Participant id -> an instruction in addition to those that this session gave its agent.
             agents: Participants whose agents change.
+            owner: Name of who submits the new session. None: no name is stored.
 
         Returns:
             The new session.
@@ -101,7 +108,9 @@ class CollabJob(ReadableJob):
         """
         from .continuing import ForkChanges, fork_submission
 
-        submission = fork_submission(self, at_turn, ForkChanges(agents=agents, instruct=instruct))
+        submission = fork_submission(
+            self, at_turn, ForkChanges(agents=agents, instruct=instruct, owner=owner)
+        )
         return submit_session(self._live_connections, submission)
 
     # -- steering ---------------------------------------------------------------------------

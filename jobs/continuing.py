@@ -43,6 +43,8 @@ class ForkChanges:
 
     agents: Mapping[str, AnyBinding] | None = None
     instruct: Mapping[str, str] | None = None
+    #: Name of who submits it.
+    owner: str | None = None
 
 
 def continue_submission(job: ReadableJob, submission: Submission) -> Submission:
@@ -124,7 +126,9 @@ def fork_submission(job: ReadableJob, at_turn: int, changes: ForkChanges) -> Sub
         before_turn=moment.next_number,
         until=_last_message(job, moment, past),
     )
-    submission = Submission.build(_new_collab(facts.collab), **cast("HowToRun", _arguments(facts.spec)))
+    submission = Submission.build(
+        _new_collab(facts.collab), **cast("HowToRun", {**_arguments(facts.spec), "owner": changes.owner})
+    )
     return submission.model_copy(
         update={
             "agents": _changed_agents(facts, changes),
@@ -157,6 +161,8 @@ def _arguments(spec: SessionSpec) -> dict[str, Any]:
         "output": spec.output.json_schema if spec.output else None,
         "output_by": spec.output.by if spec.output else None,
         "record": spec.record or None,
+        # It is that of who submits the new session.
+        "owner": None,
         # Set later: the thread follows from the session, and inputs are of a session file.
         "thread_id": None,
         "inputs": None,

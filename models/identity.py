@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
 
 from .errors import Forbidden
+
+#: Words of letters, digits and a few signs, so that a name is one line in events and logs.
+NAME_PATTERN = r"^[\w.@:|/+=-]+( [\w.@:|/+=-]+)*$"
+MAX_NAME = 100
+CallerName = Annotated[str, Field(max_length=MAX_NAME, pattern=NAME_PATTERN)]
 
 
 class Scope(StrEnum):

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from ..client.aio.client import AsyncClient
 from ..config.settings import Settings, load_settings
 from .context import WebContext
+from .guards import add_guards
 from .identity import build_identify
 from .limits import CallerLimits
 from .problems import add_problem_handlers
@@ -62,6 +63,7 @@ def create_app(
     )
     app.state.symposia = context
     add_problem_handlers(app)
+    add_guards(app, settings, authenticate=authenticate)
     for module in ROUTES:
         app.include_router(module.router)
     return app

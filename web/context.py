@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, cast
 
 from fastapi import Depends, Request, params
+from fastapi.dependencies.models import Dependant
 
 from ..client.aio.client import AsyncClient
 from ..client.aio.jobs import AsyncCollabJob
@@ -30,23 +31,31 @@ class WebContext:
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-def _context(request: Request) -> WebContext:
+def context_of(request: Request) -> WebContext:
+    """Return the context of the server that got a request."""
     return cast("WebContext", request.app.state.symposia)
 
 
-ContextDep = Annotated[WebContext, Depends(_context)]
+ContextDep = Annotated[WebContext, Depends(context_of)]
 
 
 async def find_caller(request: Request, context: ContextDep) -> Caller:
-    """Return the caller of a request, which is counted.
+    """Return the caller of a request, which is identified and counted once.
 
     Raises:
         Unauthorized: The credentials are missing or not valid.
         HTTPException: The caller has made too many requests.
     """
-    caller = await context.identify(request.headers.get("authorization"))
-    context.limits.count_request(caller)
+    caller: Caller | None = getattr(request.state, "caller", None)
+    if caller is None:
+        caller = request.state.caller = await context.identify(request.headers.get("authorization"))
+        context.limits.count_request(caller)
     return caller
+
+
+def needs_caller(dependant: Dependant) -> bool:
+    """Return whether a route has a dependency that is the caller of a request."""
+    return dependant.call is find_caller or any(map(needs_caller, dependant.dependencies))
 
 
 class _Requires:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
 from ..client.aio.client import AsyncClient
 from ..config.settings import Settings
 from ..models.errors import Unauthorized
 from ..models.identity import LOCAL, Caller
+from ..state.tokens import is_token
+from .jwt_tokens import JwtVerifier
+
+#: A bearer token in the header; its characters are those of RFC 6750.
+_BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
 
 
 class Identify(Protocol):
@@ -30,17 +36,46 @@ async def anybody(authorization: str | None) -> Caller:  # noqa: ARG001 - as `Id
     return LOCAL
 
 
-async def refuse(authorization: str | None) -> Caller:  # noqa: ARG001 - as `Identify`
-    """Refuse each request."""
-    raise Unauthorized
+class BearerTokens:
+    """Finds callers by tokens of the installation, or by JSON Web Tokens if the settings name their keys.
+
+    Args:
+        settings: Settings of the installation.
+        client: Client of the installation.
+
+    Raises:
+        InvalidInput: A setting is missing.
+    """
+
+    def __init__(self, settings: Settings, client: AsyncClient) -> None:
+        self._tokens = client.tokens
+        self._jwt = None if settings.http_jwt_keys is None else JwtVerifier(settings)
+
+    async def __call__(self, authorization: str | None) -> Caller:
+        """Return the caller of a header.
+
+        Raises:
+            Unauthorized: The token is missing or not valid.
+        """
+        match = _BEARER.fullmatch(authorization or "")
+        if match is None:
+            raise Unauthorized
+        if is_token(match[1]):
+            return await self._tokens.find_caller(match[1])
+        if self._jwt is None:
+            raise Unauthorized
+        return await self._jwt.find_caller(match[1])
 
 
-def build_identify(settings: Settings, client: AsyncClient, *, authenticate: bool) -> Identify:  # noqa: ARG001
+def build_identify(settings: Settings, client: AsyncClient, *, authenticate: bool) -> Identify:
     """Return what finds the callers of a server.
 
     Args:
         settings: Settings of the installation.
         client: Client of the installation.
         authenticate: Whether requests need credentials.
+
+    Raises:
+        InvalidInput: A setting is missing.
     """
-    return refuse if authenticate else anybody
+    return BearerTokens(settings, client) if authenticate else anybody

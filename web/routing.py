@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from ..jobs.strict_data import MAX_DEPTH, read_json
 from ..models.text.json_text import depth_of
 from ..models.text.nearest import did_you_mean
+from .context import context_of, find_caller, needs_caller
 from .problems import Problem
 
 #: Maximum bytes of the body of a request; attachments are base64 in it.
@@ -72,14 +73,17 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route that reads `StrictRequest` and refuses unknown query parameters."""
+    """A route that reads `StrictRequest`, from a known caller only, and refuses unknown query parameters."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler."""
         handle = super().get_route_handler()
         known = set(_query_names(self.dependant))
+        has_caller = needs_caller(self.dependant)
 
         async def handle_strictly(request: Request) -> Response:
+            if has_caller:  # FastAPI reads the body before the dependencies
+                await find_caller(request, context_of(request))
             for name in request.query_params:
                 if name not in known:
                     rule = f"must be a parameter of this request{did_you_mean(name, sorted(known))}"

@@ -11,6 +11,7 @@ import uvicorn
 
 from ..config.settings import Settings
 from .app import create_app
+from .exposure import check_exposure
 
 #: Seconds for which a stop waits for open requests.
 _STOP_S = 5
@@ -41,7 +42,11 @@ def build_server(settings: Settings, *, host: str, port: int, authenticate: bool
         host: Address to listen on.
         port: Port to listen on.
         authenticate: Whether each request needs credentials.
+
+    Raises:
+        InvalidInput: Other machines could reach it without credentials.
     """
+    check_exposure(settings, host, authenticate=authenticate)
     return Server(
         uvicorn.Config(
             create_app(settings, authenticate=authenticate),

@@ -158,8 +158,8 @@ def _check_document(document: Mapping[str, Any], where: str) -> None:
 
 
 def _with_own_values(submission: Submission, body: SubmissionBody, caller: Caller) -> Submission:
-    """Return the submission with the id, tags, tenant and attachments of the request."""
-    changes: dict[str, Any] = {}
+    """Return the submission with the owner, id, tags, tenant and attachments of the request."""
+    changes: dict[str, Any] = {"owner": caller.name}
     collab: dict[str, Any] = {}
     if body.collab_id is not None:
         collab["collab_id"] = body.collab_id

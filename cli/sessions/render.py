@@ -242,6 +242,7 @@ def details_json(job: CollabJob, *, stuck_ms: int = 300_000) -> dict[str, JsonVa
         "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
         "output": output_of(state, dialog.messages),
         "priority": job.spec.priority.value,
+        "owner": job.spec.owner,
         "history": None if (past := job.spec.history) is None else past.model_dump(mode="json"),
         "items": [item.to_json_data() for item in items],
         "approvers": list(job.spec.approvers),
@@ -256,6 +257,8 @@ def details_json(job: CollabJob, *, stuck_ms: int = 300_000) -> dict[str, JsonVa
 def _origin(spec: SessionSpec) -> Iterator[Text]:
     if spec.priority is not Priority.NORMAL:
         yield Text(f"priority: {spec.priority}")
+    if spec.owner is not None:
+        yield Text(f"owner: {printable(spec.owner)}")
     if spec.thread_id is not None:
         yield Text(f"thread: {spec.thread_id}")
     if (history := spec.history) is not None:

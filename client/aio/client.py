@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from ...config.settings import Settings
     from ...jobs.collab import CollabJob
     from ...models.sessions.submission import Submission
-    from .jobs import AsyncConversations, AsyncDialogMemory, AsyncLongTermMemory, AsyncSchedules
+    from .jobs import (
+        AsyncConversations,
+        AsyncDialogMemory,
+        AsyncLongTermMemory,
+        AsyncSchedules,
+        AsyncTokenStore,
+    )
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -161,6 +167,13 @@ class AsyncClient(AsyncWrapper[Client]):
         from .jobs import AsyncLongTermMemory
 
         return AsyncLongTermMemory(lambda: self._blocking().recollections, self._threads)
+
+    @property
+    def tokens(self) -> AsyncTokenStore:
+        """Tokens of callers over HTTP."""
+        from .jobs import AsyncTokenStore
+
+        return AsyncTokenStore(lambda: self._blocking().tokens, self._threads)
 
     @property
     def conversations(self) -> AsyncConversations:

@@ -34,6 +34,7 @@ from ...state.following import END_ONLY, afollow
 from ...state.redis.readers import Entry, Stream, read_message, read_stored
 from ...state.streams.hub import HubReader
 from ...state.streams.pieces import astream_pieces
+from ...state.tokens import TokenStore
 from ...workspace.service import WorkspaceService
 from .async_methods import AsyncWrapper, CallThreads, async_iterator, async_method, document_as
 
@@ -101,9 +102,13 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
 
     @document_as(CollabJob.continue_with)
     async def continue_with(  # noqa: D102
-        self, text: str, *, agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None
+        self,
+        text: str,
+        *,
+        agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
+        owner: str | None = None,
     ) -> AsyncCollabJob:
-        job = await self._threads.run_call(self._blocking().continue_with, text, agents=agents)
+        job = await self._threads.run_call(self._blocking().continue_with, text, agents=agents, owner=owner)
         return AsyncCollabJob(job, self._threads)
 
     @document_as(CollabJob.fork)
@@ -113,9 +118,12 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         at_turn: int,
         instruct: Mapping[str, str] | None = None,
         agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
+        owner: str | None = None,
     ) -> AsyncCollabJob:
         fork = self._blocking().fork
-        job = await self._threads.run_call(fork, at_turn=at_turn, instruct=instruct, agents=agents)
+        job = await self._threads.run_call(
+            fork, at_turn=at_turn, instruct=instruct, agents=agents, owner=owner
+        )
         return AsyncCollabJob(job, self._threads)
 
     live = async_iterator(CollabJob.live)
@@ -320,6 +328,16 @@ class AsyncSchedules(AsyncWrapper[Schedules]):
     remove = async_method(Schedules.remove)
     run_now = async_method(Schedules.run_now)
     history = async_method(Schedules.history)
+
+
+class AsyncTokenStore(AsyncWrapper[TokenStore]):
+    """`TokenStore` for asyncio."""
+
+    create = async_method(TokenStore.create)
+    entries = async_method(TokenStore.entries)
+    revoke = async_method(TokenStore.revoke)
+    find_caller = async_method(TokenStore.find_caller)
+    any_valid = async_method(TokenStore.any_valid)
 
 
 class AsyncDialogMemory(AsyncWrapper[DialogMemory]):

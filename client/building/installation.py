@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ...schedules.schedule import Schedule
     from ...schedules.schedules import Schedules
     from ...state.presence import WorkerPresence
+    from ...state.tokens import TokenStore
     from ...tasks.runtime.graph import TaskGraph
     from ...workspace.service import WorkspaceService
 
@@ -80,6 +81,13 @@ class Installation:
         from .memory import long_term_memory
 
         return long_term_memory(self.settings, self.redis, lambda: self.sessions.archive)
+
+    @cached_property
+    def tokens(self) -> TokenStore:
+        """Tokens of callers over HTTP."""
+        from ...state.tokens import TokenStore
+
+        return TokenStore(self.redis)
 
     @cached_property
     def reviews(self) -> ReviewContext:

@@ -21,15 +21,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from secrets import token_urlsafe
-from typing import TypeVar, cast
+from typing import ClassVar, TypeVar, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from tornado.escape import url_escape
 from tornado.web import Application, HTTPError, RequestHandler
 
-from ...models.errors import InvalidInput
+from ...models.errors import InvalidInput, SessionNotFound
+from ...models.identity import LOCAL, Caller, Scope
+from ...models.text.ids import is_uuid4
 from ...models.text.redact import json_text
-from ..security import HEADERS, allowed_hosts, basic_user, is_allowed_host, refusal_of_action
+from ...web.hosts import allowed_hosts, is_allowed_host, refusal_of_action
+from ..access import check_user, name_of
+from ..security import HEADERS
 from ..services import Services, open_services
 from ..views.visible import INVISIBLE_IN_PAGES
 from .errors import AnswerHandler
@@ -62,7 +66,11 @@ def one_of_process(application: Application, kind: type[T], make: Callable[[], T
 class DashboardHandler(AnswerHandler):
     """Handler whose requests need an allowed host and, if Flower has authentication, a user."""
 
+    #: Scope of users to whom the page shows its actions.
+    shown_scope: ClassVar[Scope] = Scope.CONTROL
     services: Services
+    #: Rights of the user.
+    caller: Caller = LOCAL
 
     async def prepare(self) -> None:
         """Check the host and the user, then open the connections."""
@@ -70,7 +78,31 @@ class DashboardHandler(AnswerHandler):
         if not self.current_user:
             self.refuse_anonymous()
             return
+        self.caller = check_user(self)
         self.services = await open_services(self.application)
+        if self.caller.tenant is not None:
+            # Each list filters by it, whatever the address says.
+            self.request.query_arguments["tenant"] = [self.caller.tenant.encode()]
+            if self.path_args:
+                await self.check_session(self.path_args[0])
+
+    async def check_session(self, session_id: str) -> None:
+        """Check that the user sees a session.
+
+        Raises:
+            SessionNotFound: It belongs to another tenant, or does not exist.
+        """
+        if self.caller.tenant is None:
+            return
+        if not is_uuid4(session_id):  # a shortened id could be completed to one of another tenant
+            raise SessionNotFound(session_id)
+        row = self.services.sessions.get(session_id)
+        if row is None:
+            tenant = (await (await self.services.client.get_job(session_id)).spec()).tenant
+        else:
+            tenant = row["tenant"]
+        if not self.caller.sees(tenant):
+            raise SessionNotFound(session_id)
 
     def set_default_headers(self) -> None:
         """Set the headers of every answer. Flower's own method would allow requests from other sites."""
@@ -100,17 +132,20 @@ class DashboardHandler(AnswerHandler):
         raise HTTPError(401)
 
     @property
-    def allows_actions(self) -> bool:
+    def has_actions(self) -> bool:
         """Return whether actions are possible: Flower has authentication and is not read-only."""
         options = self.flower_options
         return bool(options.basic_auth or options.auth) and not options.read_only
 
     @property
+    def allows_actions(self) -> bool:
+        """Return whether the page shows actions to the user."""
+        return self.has_actions and self.caller.may(self.shown_scope)
+
+    @property
     def user_name(self) -> str:
         """Return the name of the user; empty: none has logged in, or it has no name."""
-        if isinstance(self.current_user, str):
-            return self.current_user
-        return basic_user(self.request.headers.get("Authorization", ""))
+        return name_of(self)
 
     def query_text(self, name: str, default: str = "") -> str:
         """Return an argument of the URL as it was sent. Flower's `get_argument` escapes it for HTML."""
@@ -205,7 +240,7 @@ class ActionHandler(DashboardHandler):
     async def prepare(self) -> None:
         """Check that the action is permitted."""
         self.check_host()
-        if not self.allows_actions:
+        if not self.has_actions:
             raise HTTPError(403, reason="actions need authentication in Flower, and no read-only mode")
         if not self.current_user:
             raise HTTPError(401)

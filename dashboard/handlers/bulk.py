@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from pydantic import JsonValue
 from tornado.web import HTTPError
@@ -38,7 +38,7 @@ class BulkAction(ActionHandler):
 
     async def act(self, body: dict[str, JsonValue], *_parts: str) -> object:
         """Perform the action; return how many sessions it changed, and the failures."""
-        selection = read_selection(body)
+        selection = await self._seen(read_selection(body))
         name = read_text(body, "action")
         plan = await plan_bulk(self.services, name, selection)
         counts = {"action": name, "total": plan.total, "changing": len(plan.ids)}
@@ -49,6 +49,14 @@ class BulkAction(ActionHandler):
         failures = [{"id": session_id, "error": error} for session_id, error in result.failures]
         text = describe_result(plan, result)
         return {**counts, "done": result.done, "failed": result.failed, "failures": failures, "text": text}
+
+    async def _seen(self, selection: Selection) -> Selection:
+        """Return the selection within the tenant of the user. Raises SessionNotFound for an id of another one."""
+        if self.caller.tenant is None or selection.query is None:
+            for session_id in selection.ids:
+                await self.check_session(session_id)
+            return selection
+        return replace(selection, query=selection.query.changed(tenant=self.caller.tenant))
 
     def _dialog(self, name: str, plan: Plan, selection: Selection) -> str:
         query = selection.query
@@ -101,6 +109,8 @@ class BulkExport(DownloadHandler):
             raise HTTPError(400, reason="select the sessions to export")
         if len(ids) > MAX_EXPORT:
             raise InvalidInput("id", len(ids), f"must be at most {MAX_EXPORT:,} sessions")
+        for session_id in ids:
+            await self.check_session(session_id)
         loop = asyncio.get_running_loop()
 
         def read_job(session_id: str) -> AsyncCollabJob:

@@ -131,7 +131,7 @@ class CollabsPage(PageHandler):
 
     def _names(self) -> dict[str, list[str]]:
         """Return the values that fields offer: those of the sessions in memory."""
-        rows = self.services.sessions.rows()
+        rows = [row for row in self.services.sessions.rows() if self.caller.sees(row["tenant"])]
         values = {
             "agent": {who["agent"] for row in rows for who in row["agents"] if who["agent"]},
             "tenant": {row["tenant"] for row in rows if row["tenant"]},

@@ -34,7 +34,7 @@ class Templates:
 
     def __init__(self, handler: DashboardHandler, **names: object) -> None:
         self._loader = handler.application.settings["template_loader"]
-        self._names = {"base_url": handler.base_url, "allows_actions": handler.allows_actions, **names}
+        self._names = {"base_url": handler.base_url, "allows_actions": handler.has_actions, **names}
 
     def render(self, template: str, /, **values: object) -> str:
         """Return a template as HTML; its path is relative to `templates/`, without `.html`."""

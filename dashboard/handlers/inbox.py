@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import JsonValue
 from tornado.web import url
 
+from ...models.identity import Scope
 from ..live.fragments import Fragments, SentFragments
 from ..live.inbox import MAX_SESSIONS, OpenQuestions, read_closed
 from ..views.collab_cells import time_html
@@ -56,8 +57,12 @@ class InboxView:
         self._revision = 0
 
     def questions(self) -> tuple[OpenQuestion, ...]:
-        """Return all open questions."""
-        return self._questions.read()
+        """Return the open questions that the user sees."""
+        questions = self._questions.read()
+        if (caller := self._handler.caller).tenant is None:
+            return questions
+        rows = ((question, self._sessions.get(question.session_id)) for question in questions)
+        return tuple(question for question, row in rows if row is not None and caller.sees(row["tenant"]))
 
     async def read(self) -> Fragments:
         """Return the fragments of this moment."""
@@ -102,6 +107,8 @@ class _RenderedQuestions(BoundedCache[OpenQuestion, str]):
 class InboxPage(PageHandler):
     """The inbox. Its address says whose questions, open or closed ones, it shows."""
 
+    shown_scope = Scope.REPLY
+
     async def get(self) -> None:
         """Send the page."""
         view = InboxView(self)
@@ -131,7 +138,8 @@ class InboxPage(PageHandler):
         """Return the closed questions of a state, with the names of people in their sessions."""
         services = self.services
         since_ms = services.hub.now_ms() - int(params.since_s * 1000)
-        closed = await read_closed(services.redis, services.sessions.rows(), since_ms=since_ms)
+        rows = [row for row in services.sessions.rows() if self.caller.sees(row["tenant"])]
+        closed = await read_closed(services.redis, rows, since_ms=since_ms)
         shown = []
         for row, question in closed:
             people = {
@@ -170,6 +178,7 @@ class ReplyAction(ActionHandler):
     async def act(self, body: dict[str, JsonValue], *_parts: str) -> object:
         """Answer a question. The body: `session`, `question` (its id), `participant`, `text`."""
         session, wanted, name, text = (read_text(body, field) for field in _FIELDS)
+        await self.check_session(session)
         job = await self.services.client.get_job(session)
         question = await answer_question(job, wanted, name=name, text=text, actor=self.actor)
         return {"session": session, "turn": question.turn_number, "participant": name}

@@ -79,7 +79,7 @@ class ReviewHtml:
         names = {"count_of": count_of, "cost_text": cost_text, "time_html": time_html, "badge": _badge}
         self._render = Templates(handler, **names).render
         self._path = f"{handler.base_url}/reviews"
-        self._allows_actions = handler.allows_actions
+        self._allows_actions = handler.has_actions
         #: Cursor -> page of the list, and the time of its reading.
         self._pages: OrderedDict[str, tuple[float, ResultPage[ListedReview]]] = OrderedDict()
         self._lock = asyncio.Lock()

@@ -114,6 +114,7 @@ class SessionPage(PageHandler):
         client, params = self.services.client, view.params
         comparison, problem = None, ""
         try:
+            await self.check_session(params.compare)
             other = blocking_job(await client.get_job(params.compare))
             reader = await client.archived()
             comparison = await client.run(compare_sessions, view.opened.job, other, reader)

@@ -168,6 +168,7 @@ class HowToRun(MemoryChoices, total=False):
     limits: TurnLimits | Mapping[str, Any] | None
     tenant: str | None
     priority: Priority | str | None
+    owner: str | None
     messages: Iterable[Message | Mapping[str, Any] | str] | None
     parameters: Mapping[str, JsonValue] | None
     thread_id: str | None

@@ -25,7 +25,8 @@ _Tokens = Annotated[int, Field(ge=1, le=10**12)]
 _Usd = Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]
 
 #: Tenant that a session is charged to: a team, a customer.
-Tenant = Annotated[str, Field(max_length=100, pattern=r"^[\w.@:-]+$")]
+TENANT_PATTERN = r"^[\w.@:-]+$"
+Tenant = Annotated[str, Field(max_length=100, pattern=TENANT_PATTERN)]
 
 
 class TurnLimits(Frozen):

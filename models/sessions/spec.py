@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
+from ..identity import CallerName
 from ..memory.learned import MemoryOptions
 from ..memory.recollections import RecallOptions, Scope
 from ..outputs import RequiredOutput
@@ -62,6 +63,8 @@ class SessionOptions(Frozen):
     tenant: Tenant | None = None
     #: Among the sessions of its tenant. Left out if it is `normal`, so that workers of earlier versions read it.
     priority: Priority = Field(default=Priority.NORMAL, exclude_if=lambda value: value is Priority.NORMAL)
+    #: Name of the caller that submitted it; None: not over HTTP. Left out then, as above.
+    owner: CallerName | None = Field(default=None, exclude_if=lambda value: value is None)
     #: Handed to every agent as `TurnContext.parameters`.
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
     protocol: Protocol | None = None

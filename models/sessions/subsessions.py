@@ -21,7 +21,7 @@ SESSION_AGENT = "session"
 
 #: Fields of a session file that a sub-session must not have, each with the reason.
 _REFUSED = {
-    **dict.fromkeys(("tenant", "priority", "task", "conversation"), "inherits it from its parent"),
+    **dict.fromkeys(("tenant", "priority", "owner", "task", "conversation"), "inherits it from its parent"),
     "continues": "begins with messages of its parent",
     "draft": "starts when its parent asks it",
 }

@@ -53,6 +53,8 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
 | `symposia:taken` | hash | progress of the workers in the queue: newest message taken, last time a worker was free, newest probe; TTL one hour |
 | `symposia:lanes` | hash | lanes of active tenants, by tenant: see `state/tenant_lanes.py`; TTL one minute |
+| `symposia:{tokens}:token:ID` | hash | a token of a caller over HTTP: digest of its secret, name, tenant, scopes; expires with the token |
+| `symposia:{tokens}:index` | sorted set | ids of tokens, by their expiry time; capped, expires with the last token |
 | `symposia:workers` | hash | last announcement of each worker: time and agent names |
 | `symposia:{workers}:leases` | sorted set | processes of workers, by the end of their lease; 0: the process was seen to end; TTL one day |
 | `symposia:{workers}:sessions:PROCESS` | set | sessions that a process of a worker works on; TTL one day |
@@ -110,6 +112,9 @@ SCHEDULES = f"{PREFIX}:{{schedules}}:"
 SCHEDULES_BEAT = f"{SCHEDULES}beat"
 SCHEDULES_LOOK = f"{SCHEDULES}look"
 BEATS = f"{SCHEDULES}beats"
+#: Tokens share one cluster slot with their index.
+TOKENS = f"{PREFIX}:{{tokens}}:"
+TOKEN_INDEX = f"{TOKENS}index"
 
 #: Index keys and counters without a TTL.
 PERMANENT = frozenset(
@@ -219,6 +224,11 @@ def reply_key(repository: str, comment_id: str) -> str:
     """Return the key of the answer to a comment in a repository, by its web address."""
     digest = sha256(f"{repository} {comment_id}".encode()).hexdigest()[:32]
     return f"{PREFIX}:reviews:reply:{digest}"
+
+
+def token_key(token_id: str) -> str:
+    """Return the key of a token of a caller."""
+    return f"{TOKENS}token:{token_id}"
 
 
 def reviewed_pulls_key(schedule: str) -> str:

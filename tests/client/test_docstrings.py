@@ -13,8 +13,10 @@ from symposia.client.aio.jobs import (
     AsyncDialogMemory,
     AsyncLongTermMemory,
     AsyncSchedules,
+    AsyncTokenStore,
 )
 from symposia.schedules.schedules import Schedules
+from symposia.state.tokens import TokenStore
 from symposia.workspace.service import WorkspaceService
 
 CLASSES = (
@@ -26,6 +28,8 @@ CLASSES = (
     symposia.AsyncReviewJob,
     Schedules,
     AsyncSchedules,
+    TokenStore,
+    AsyncTokenStore,
     symposia.DialogMemory,
     AsyncDialogMemory,
     AsyncLongTermMemory,

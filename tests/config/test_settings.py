@@ -149,6 +149,9 @@ def test_every_setting_reaches_a_child_process() -> None:
         session_root="sessions",
         metrics_port=1,
         worker_processes=1,
+        http_jwt_keys="keys.json",
+        http_jwt_issuer="https://login.example",
+        http_jwt_audience="symposia",
     )
     handed_down = child_environment(everything).keys() - os.environ.keys()
     named = {f"SYMPOSIA_{name.upper()}" for name in Settings.model_fields}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from servers.flower import FlowerServer, basic
-from symposia.dashboard.security import allowed_hosts, is_allowed_host, refusal_of_action
+from symposia.web.hosts import allowed_hosts, is_allowed_host, refusal_of_action
 
 
 @pytest.fixture(scope="module")

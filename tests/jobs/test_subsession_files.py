@@ -47,6 +47,7 @@ def test_files_must_not_contain_themselves(write):
         ("session: none.yaml", r"none\.yaml: cannot be read"),
         ("session: 7", r"participants\[0\]\.session: must be a session file"),
         ("session: {tenant: acme}", "tenant: must not be set in a sub-session"),
+        ("session: {owner: ann}", "owner: must not be set in a sub-session"),
         ("session: {draft: true}", "draft: must not be set in a sub-session"),
         ("session: {title: x}, agent: echo", "must be set without `agent`"),
     ],

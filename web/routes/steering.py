@@ -161,7 +161,7 @@ async def continue_session(
     """Continue a session that has ended in a new session of its thread."""
     job = await open_job(context, caller, session_id)
     check_agents(body.agents, caller)
-    new = await job.continue_with(body.text, agents=body.agents)
+    new = await job.continue_with(body.text, agents=body.agents, owner=caller.name)
     return await _created(context, new, request, response)
 
 
@@ -177,7 +177,7 @@ async def fork(
     """Begin a new session with the turns of this one before `at_turn`."""
     job = await open_job(context, caller, session_id)
     check_agents(body.agents, caller)
-    new = await job.fork(at_turn=body.at_turn, instruct=body.instruct, agents=body.agents)
+    new = await job.fork(at_turn=body.at_turn, instruct=body.instruct, agents=body.agents, owner=caller.name)
     return await _created(context, new, request, response)
 
 

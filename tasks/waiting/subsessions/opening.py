@@ -127,6 +127,7 @@ def child_submission(parked: ParkedTurn, child: ChildSession) -> Submission:
             "stop": _stop(parked, child, given.stop or mode_of(given.collab.mode).default_stop),
             "tenant": facts.spec.tenant,
             "priority": facts.spec.priority,
+            "owner": facts.spec.owner,
             "record": (facts.spec.record or None) if given.record is None else given.record,
             "parent": ref,
         }

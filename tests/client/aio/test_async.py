@@ -22,6 +22,7 @@ from symposia.client.aio.jobs import (
     AsyncDialogMemory,
     AsyncLongTermMemory,
     AsyncSchedules,
+    AsyncTokenStore,
 )
 from symposia.config.settings import load_settings
 from symposia.errors import ClientClosed
@@ -30,6 +31,7 @@ from symposia.memory.long_term import LongTermMemory
 from symposia.memory.rooms import DialogMemory
 from symposia.reviews.job import ReviewJob
 from symposia.schedules.schedules import Schedules
+from symposia.state.tokens import TokenStore
 from symposia.workspace.service import WorkspaceService
 
 pytestmark = pytest.mark.leaves_keys  # those of sessions that the archive does not have yet
@@ -39,6 +41,7 @@ TWINS = {
     CollabJob: AsyncCollabJob,
     ReviewJob: AsyncReviewJob,
     Schedules: AsyncSchedules,
+    TokenStore: AsyncTokenStore,
     DialogMemory: AsyncDialogMemory,
     LongTermMemory: AsyncLongTermMemory,
     WorkspaceService: AsyncConversations,

@@ -3,7 +3,15 @@
 from sessions.table import turn
 from symposia.models.sessions.plan import BoardEntry
 from symposia.models.turns.items import WorkItem
-from symposia.state.redis.keys import PERMANENT, calls_key, lock_key, review_key, session_key
+from symposia.state.redis.keys import (
+    PERMANENT,
+    TOKEN_INDEX,
+    calls_key,
+    lock_key,
+    review_key,
+    session_key,
+    token_key,
+)
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 
@@ -33,6 +41,11 @@ def test_finished_calls_key_has_the_turn_number():
 def test_batch_review_keys_share_its_hash_tag():
     assert review_key(ID, "batch") == f"symposia:{{review:{ID}}}:batch"
     assert review_key(ID, "text:7") == f"symposia:{{review:{ID}}}:text:7"
+
+
+def test_token_keys_share_a_hash_tag():
+    assert token_key("0a1b") == "symposia:{tokens}:token:0a1b"
+    assert TOKEN_INDEX == "symposia:{tokens}:index"
 
 
 def test_only_the_indexes_are_permanent():

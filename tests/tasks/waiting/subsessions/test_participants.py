@@ -91,12 +91,16 @@ def test_session_begins_with_what_its_participant_may_see(installation):
 
 def test_child_inherits_what_its_parent_has(installation):
     job = outer(
-        installation, tenant="acme", priority="high", stop=MaxRounds(1) | Deadline(600) | TokenBudget(1_000)
+        installation,
+        tenant="acme",
+        priority="high",
+        owner="ann",
+        stop=MaxRounds(1) | Deadline(600) | TokenBudget(1_000),
     )
     installation.work()
     (child,) = job.children()
     limits = child.spec.stop
-    assert (child.spec.tenant, child.spec.priority) == ("acme", "high")
+    assert (child.spec.tenant, child.spec.priority, child.spec.owner) == ("acme", "high", "ann")
     assert child.parent.session_id == child.parent.root == job.id
     assert (child.parent.turn, child.parent.depth) == (2, 1)
     assert child.collab().context_id == job.collab().context_id
