@@ -1,0 +1,1 @@
+"""Sessions and open questions that a caller sees."""

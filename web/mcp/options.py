@@ -1,0 +1,27 @@
+"""Options of the server: how calls wait, and what errors say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from ...models.errors import SymposiaError
+from ..problems import problem_of
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Options of a server."""
+
+    #: Maximum seconds of one call.
+    timeout_s: float
+    #: Whether a cancelled call cancels the session that it has submitted.
+    cancels: bool = False
+    #: Whether the client runs on this machine, for its user: errors name hosts and paths.
+    is_local: bool = False
+
+    def describe(self, error: SymposiaError) -> str:
+        """Return the text of an error."""
+        if self.is_local:
+            return str(error)
+        return str(json.loads(bytes(problem_of(error).body))["detail"])
