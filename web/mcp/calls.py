@@ -13,17 +13,22 @@ from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
+from pydantic import ValidationError
 
+from ...client.aio.client import submit_read
 from ...client.aio.jobs import AsyncCollabJob
+from ...client.aio.request_ids import reserve_session_id
 from ...jobs.questions import find_question, question_id
-from ...models.errors import IllegalTransition, InvalidInput, ReplyRefused, SymposiaError
+from ...models.errors import IllegalTransition, InvalidInput, ReplyRefused, SymposiaError, invalid_input
 from ...models.identity import Caller, Scope
 from ...models.protocol.dialog import Message
 from ...models.text.redact import excerpt
 from ...models.turns.waiting import Pending
 from ..context import WebContext, open_job
+from ..submissions import SubmissionBody, read_body
 from .arguments import CancelArguments, GetArguments, ListArguments, ReplyArguments
 from .forms import FORM, FormState, form_of, read_answer, shows_forms
+from .listing import list_sessions
 from .options import ServerOptions
 from .resources import transcript_link
 from .results import error_result, read_result, tool_result
@@ -80,9 +85,7 @@ class ToolCall:
         if self.params.request_state is not None:
             return await self._continue(self.params.request_state)
         name = self.tools.names[self.params.name]
-        job = await submit_file(
-            self.context, self.caller, name, inputs=arguments, collab_id=await self._reserve_id()
-        )
+        job = await self._submit_file(name, arguments)
         try:
             return await self._wait(job)
         except anyio.get_cancelled_exc_class():
@@ -90,6 +93,16 @@ class ToolCall:
                 with anyio.move_on_after(_CANCEL_S, shield=True), suppress(SymposiaError):
                     await job.cancel("the request of the MCP client was cancelled", by=self.caller.name)
             raise
+
+    async def _submit_file(self, name: str, inputs: Mapping[str, Any]) -> AsyncCollabJob:
+        try:
+            body = SubmissionBody(file=name, inputs=dict(inputs), collab_id=await self._reserve_id())
+        except ValidationError as error:
+            raise invalid_input(error) from None
+        client = self.context.client
+        return await submit_read(
+            client, await client.run(read_body, body, self.caller, self.context.settings)
+        )
 
     async def _reserve_id(self) -> str | None:
         """Return the session id of a call with an idempotency key."""
@@ -150,7 +163,11 @@ class ToolCall:
         async def report(message: Message | None) -> None:
             nonlocal count
             count += 1
-            text = "the session runs" if message is None else f"{message.speaker or message.role}: {message.content}"
+            text = (
+                "the session runs"
+                if message is None
+                else f"{message.speaker or message.role}: {message.content}"
+            )
             await session.report_progress(count, message=excerpt(text, _MAX_PROGRESS))
 
         async def ask(question: Pending) -> None:
@@ -203,4 +220,3 @@ class ToolCall:
 
 async def _result(job: AsyncCollabJob) -> types.CallToolResult:
     return tool_result(await read_result(job), transcript_link(job.id))
-

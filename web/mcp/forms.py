@@ -44,8 +44,14 @@ class FormState(NamedTuple):
             data = json.loads(text) if len(text) <= _MAX_STATE else None
         except (ValueError, RecursionError):
             data = None
-        if not isinstance(data, list) or len(data) != len(cls._fields) or not all(isinstance(v, str) for v in data):
-            raise InvalidInput("requestState", text[:50], "must be the state that the server sent with the form")
+        if (
+            not isinstance(data, list)
+            or len(data) != len(cls._fields)
+            or not all(isinstance(v, str) for v in data)
+        ):
+            raise InvalidInput(
+                "requestState", text[:50], "must be the state that the server sent with the form"
+            )
         return cls(*data)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import asyncio
 from typing import Any
 
 from fastapi import FastAPI
@@ -30,12 +29,26 @@ _MAX_CLIENTS = 1_000
 _CALLER = "symposia.caller"
 
 
-class McpEndpoint:
-    """The ASGI app: identifies the caller, and passes the request to the SDK."""
+def mount(app: FastAPI, context: WebContext) -> None:
+    """Add the MCP server to an app.
 
-    def __init__(self, context: WebContext, manager: StreamableHTTPSessionManager) -> None:
+    Raises:
+        InvalidInput: Two session files would have the same tool name.
+    """
+    app.router.routes.append(Route(PATH, McpEndpoint(context), include_in_schema=False))
+
+
+class McpEndpoint:
+    """The ASGI app: finds the caller, and passes the request to the SDK."""
+
+    def __init__(self, context: WebContext) -> None:
         self._context = context
-        self._manager = manager
+        settings = context.settings
+        options = ServerOptions(settings.mcp_wait_s, cancels=settings.mcp_cancel_sessions)
+        server = build_server(context, SessionTools.of(settings), options, find_caller=_caller_of)
+        self._manager = StreamableHTTPSessionManager(server, max_sessions=_MAX_CLIENTS)
+        self._running: asyncio.Task[None] | None = None
+        self._is_ready = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -43,25 +56,36 @@ class McpEndpoint:
         try:
             caller = await self._context.identify(None if header is None else header.decode("latin-1"))
             self._context.limits.count_request(caller)
+            await self._start()
             # Each request may wait: it counts as a stream.
             with self._context.limits.stream(caller):
-                scope = {**scope, _CALLER: caller, "user": _user_of(caller)}
-                await self._manager.handle_request(scope, receive, send)
+                known = {**scope, _CALLER: caller, "user": _user_of(caller)}
+                await self._manager.handle_request(known, receive, send)
         except SymposiaError as error:
             await problem_of(error)(scope, receive, send)
         except HTTPException as error:
             refusal = problem_response(error.status_code, str(error.detail), headers=error.headers)
             await refusal(scope, receive, send)
 
+    async def _start(self) -> None:
+        """Start the manager with the first request: an app that is mounted in another one has no lifespan."""
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
+        await self._is_ready.wait()
+
+    async def _run(self) -> None:
+        async with self._manager.run():
+            self._is_ready.set()
+            await self._context.closing.wait()
+
 
 def _user_of(caller: Caller) -> AuthenticatedUser:
     """Return the caller for the SDK, which lets no other one use the connection of a client."""
-    return AuthenticatedUser(
-        AccessToken(token="", client_id=caller.name, subject=caller.tenant, scopes=[])  # noqa: S106 - none
-    )
+    token = AccessToken(token="", client_id=caller.name, subject=caller.tenant, scopes=[])
+    return AuthenticatedUser(token)
 
 
 def _caller_of(request: ServerRequestContext[Any, Any]) -> Caller:
-    caller = request.request.scope[_CALLER]
-    assert isinstance(caller, Caller)  # noqa: S101
+    """Return the caller of the HTTP request that brought a message."""
+    caller: Caller = request.request.scope[_CALLER]
     return caller

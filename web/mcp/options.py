@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from ...models.errors import SymposiaError
+from ...models.errors import InvalidInput, SymposiaError
 from ..problems import problem_of
 
 
@@ -22,6 +22,7 @@ class ServerOptions:
 
     def describe(self, error: SymposiaError) -> str:
         """Return the text of an error."""
-        if self.is_local:
+        # An error about an input is the same for each file; its cause has no path.
+        if self.is_local and not isinstance(error.__cause__, InvalidInput):
             return str(error)
         return str(json.loads(bytes(problem_of(error).body))["detail"])

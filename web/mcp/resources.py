@@ -31,7 +31,10 @@ _MARKDOWN, _JSON = "text/markdown", "application/json"
 def transcript_link(session_id: str) -> types.ResourceLink:
     """Return a link to the transcript of a session, for the result of a tool."""
     return types.ResourceLink(
-        type="resource_link", name="transcript", uri=_session_uri(session_id, "transcript"), mime_type=_MARKDOWN
+        type="resource_link",
+        name="transcript",
+        uri=_session_uri(session_id, "transcript"),
+        mime_type=_MARKDOWN,
     )
 
 
@@ -104,7 +107,9 @@ async def read_resource(context: WebContext, caller: Caller, uri: str) -> types.
     """
     caller.require(Scope.READ)
     if uri == _INBOX:
-        questions = [QuestionData.of(pending).model_dump(mode="json") for pending in await list_inbox(context, caller)]
+        questions = [
+            QuestionData.of(pending).model_dump(mode="json") for pending in await list_inbox(context, caller)
+        ]
         return types.TextResourceContents(uri=uri, mime_type=_JSON, text=dump_json(questions))
     try:
         if (session := _SESSION.fullmatch(uri)) is not None:
@@ -121,7 +126,9 @@ async def read_resource(context: WebContext, caller: Caller, uri: str) -> types.
 
 
 async def _report(context: WebContext, uri: str, review_id: str, name: str) -> types.TextResourceContents:
-    form = next((known for known in formats() if name in (known.name, known.file_name.rpartition(".")[2])), None)
+    form = next(
+        (known for known in formats() if name in (known.name, known.file_name.rpartition(".")[2])), None
+    )
     if form is None or form.render is None:
         names = ", ".join(known.name for known in formats() if known.render is not None)
         raise InvalidInput("format", name, f"must be one of {names}")

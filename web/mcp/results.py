@@ -120,7 +120,10 @@ def result_schema(output: Mapping[str, Any] | None = None) -> dict[str, Any]:
     if not isinstance(definitions, Mapping) or own.keys() & definitions.keys() or not _refers_inside(output):
         return schema
     inner.pop("$schema", None)
-    described = {"anyOf": [inner, {"type": "null"}], "description": schema["properties"][_OUTPUT]["description"]}
+    described = {
+        "anyOf": [inner, {"type": "null"}],
+        "description": schema["properties"][_OUTPUT]["description"],
+    }
     return {
         **schema,
         "properties": {**schema["properties"], _OUTPUT: described},

@@ -29,7 +29,11 @@ _INSTRUCTIONS = (
 
 
 def build_server(
-    context: WebContext, tools: SessionTools, options: ServerOptions, *, find_caller: Callable[[Request], Caller]
+    context: WebContext,
+    tools: SessionTools,
+    options: ServerOptions,
+    *,
+    find_caller: Callable[[Request], Caller],
 ) -> Server[Any]:
     """Return the server.
 

@@ -35,16 +35,22 @@ class SessionTools:
     names: Mapping[str, str]
 
     @classmethod
-    def read(cls, settings: Settings) -> Self:
-        """Return the tools of the session files, which are read and checked.
+    def of(cls, settings: Settings) -> Self:
+        """Return the tools of the session files, which are not read yet.
 
         Raises:
-            InvalidInput: A file is not valid, or two have the same tool name.
+            InvalidInput: Two have the same tool name.
         """
-        tools = cls(settings, tool_names(settings.jobs))
-        for tool in tools.names:
-            tools._read_tool(tool)
-        return tools
+        return cls(settings, tool_names(settings.jobs))
+
+    def check(self) -> None:
+        """Read all session files.
+
+        Raises:
+            InvalidInput: A file is not valid.
+        """
+        for tool in self.names:
+            self._read_tool(tool)
 
     def list_tools(self) -> list[types.Tool]:
         """Return the tools of the files as they are now; one that became invalid is left out, and logged."""
@@ -64,14 +70,18 @@ class SessionTools:
             description=f"{excerpt(file.description, _MAX_DESCRIPTION)} (a session of several agents)".lstrip(),
             input_schema=file.input_schema,
             output_schema=result_schema(self._read_output(file.name)),
-            annotations=types.ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True),
+            annotations=types.ToolAnnotations(
+                read_only_hint=False, destructive_hint=False, open_world_hint=True
+            ),
         )
 
     def _read_output(self, name: str) -> Mapping[str, Any] | None:
         """Return the JSON schema of the output of a session file, which may be in a file of its own."""
         folder = self.settings.jobs[name].parent
         file = open_file(name, self.settings)
-        outputs = {field: value for field, value in file.document().items() if field in ("output", SCHEMA_FILE)}
+        outputs = {
+            field: value for field, value in file.document().items() if field in ("output", SCHEMA_FILE)
+        }
         resolver = FileResolver(read_table, read_schema, roots_of(folder, self.settings.session_root))
         with file.name_file_in_errors():
             schema = resolver.resolve(outputs, folder).get("output")
@@ -105,7 +115,13 @@ def session_tools() -> list[types.Tool]:
             ReplyArguments,
             replies,
         ),
-        (CANCEL, "Cancel a session", "Cancel a session at once, with its sub-sessions.", CancelArguments, ends),
+        (
+            CANCEL,
+            "Cancel a session",
+            "Cancel a session at once, with its sub-sessions.",
+            CancelArguments,
+            ends,
+        ),
     ]
     return [
         types.Tool(

@@ -31,7 +31,8 @@ def run_stdio(settings: Settings, *, caller: Caller = LOCAL) -> None:
     Raises:
         InvalidInput: A session file of the setting `jobs` is not valid, or two have the same tool name.
     """
-    tools = SessionTools.read(settings)
+    tools = SessionTools.of(settings)
+    tools.check()
     # A thread of the SDK reads standard input and cannot be interrupted. Nothing is lost: sessions run in workers.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     asyncio.run(_serve(settings, tools, caller))

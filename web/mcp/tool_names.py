@@ -29,8 +29,12 @@ def tool_names(files: Iterable[str]) -> dict[str, str]:
     for file in files:
         tool = _OTHER.sub("_", file)[:MAX_CHARS]
         if tool in SESSION_TOOLS:
-            raise InvalidInput("jobs", file, f"must not become the name of the MCP tool {tool!r} for all sessions")
+            raise InvalidInput(
+                "jobs", file, f"must not become the name of the MCP tool {tool!r} for all sessions"
+            )
         if (other := names.get(tool)) is not None:
-            raise InvalidInput("jobs", file, f"must differ from {other!r} as an MCP tool: both become {tool!r}")
+            raise InvalidInput(
+                "jobs", file, f"must differ from {other!r} as an MCP tool: both become {tool!r}"
+            )
         names[tool] = file
     return names

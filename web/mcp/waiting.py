@@ -36,7 +36,7 @@ class WaitEnd(StrEnum):
     TIME = "time"
 
 
-class FormClosed(Exception):  # noqa: N818 - no failure
+class FormClosed(Exception):
     """The person at the client did not answer the question."""
 
 
