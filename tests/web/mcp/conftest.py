@@ -20,6 +20,11 @@ REGISTRY = """
 kind = "python"
 callable = "stub_agents.live:gated"
 
+[agents.doomed]
+kind = "python"
+callable = "stub_agents.live:gated"
+queue = "doomed"
+
 [agents.given]
 kind = "python"
 callable = "stub_agents.asking:given"
@@ -55,15 +60,25 @@ parameters: {gate: "{gate}"}
 stop: {max_rounds: 1}
 """
 
+KILLED = """
+title: Doomed
+purpose: Speak when the gate opens.
+mode: round_robin
+inputs: [{name: gate}, {name: log}]
+participants: [{participant_id: ann, agent: doomed}]
+parameters: {gate: "{gate}", log: "{log}"}
+stop: {max_rounds: 1}
+"""
+
 ConnectStdio = Callable[..., AbstractAsyncContextManager[Client]]
 
 
 @pytest.fixture(scope="module")
 def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
-    """A terminal with a Redis, a worker, and three session files."""
+    """A terminal with a Redis, a worker, and session files."""
     folder = tmp_path_factory.mktemp("mcp")
     (folder / "registry.toml").write_text(REGISTRY)
-    files = {"poem": POEM, "old room": ASKS, "gated": GATED}
+    files = {"poem": POEM, "old room": ASKS, "gated": GATED, "killed": KILLED}
     for number, text in enumerate(files.values()):
         (folder / f"{number}.yaml").write_text(text)
     settings = {
@@ -71,6 +86,7 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
         "agents_file": str(folder / "registry.toml"),
         "jobs": json.dumps({name: str(folder / f"{number}.yaml") for number, name in enumerate(files)}),
         "sweep_interval_s": "0.2",
+        "redispatch_after_s": "2",
         "worker_processes": "1",
     }
     with terminal_with_worker(folder, settings) as terminal:

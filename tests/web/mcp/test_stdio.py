@@ -4,41 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from contextlib import suppress
 
 import pytest
-from mcp import types
 
-from scaling import patient
+from mcp_clients import ERAS, answering, run, until_true
 from symposia.models.text.ids import new_id
 
 pytestmark = pytest.mark.long
-
-#: Of the handshake, and of 2026-07-28, where the server sends no requests.
-ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
-
-
-def run(steps):
-    """Run a test within a time limit."""
-    return asyncio.run(asyncio.wait_for(steps, patient(60)))
-
-
-def answering(action, answer=None, seen=None):
-    """Return a client's form that gives an answer."""
-
-    async def form(_context, params):
-        if seen is not None:
-            seen.append(params)
-        return types.ElicitResult(action=action, content=None if answer is None else {"answer": answer})
-
-    return form
-
-
-async def until_true(condition, what):
-    deadline = time.monotonic() + patient(30)
-    while not await condition():
-        assert time.monotonic() < deadline, what
 
 
 @ERAS

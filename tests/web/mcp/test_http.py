@@ -1,0 +1,204 @@
+"""MCP over HTTP, as `symposia serve` serves it: tokens, tenants, forms, and what a wait leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+
+import httpx
+import httpx2
+import pytest
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from redis import Redis
+
+from live import LiveWorker, until
+from mcp_clients import ERAS, answering, run
+from scaling import patient
+from servers.web import WebServer
+
+pytestmark = pytest.mark.long
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+HEADERS = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture(scope="module")
+def server(terminal):
+    """`symposia serve` that needs tokens."""
+    server = WebServer(terminal.folder, {**terminal.settings, "mcp_wait_s": "30"}, options=())
+    yield server.start()
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def impatient(terminal):
+    """`symposia serve` whose calls wait for a second."""
+    server = WebServer(terminal.folder, {**terminal.settings, "mcp_wait_s": "1"}, options=())
+    yield server.start()
+    server.close()
+
+
+@pytest.fixture
+def tokens(terminal):
+    """Return a function that creates a token."""
+
+    def create(name, tenant="shop", scope="submit,read,reply,control"):
+        said = terminal.call("token", "create", "--name", name, "--tenant", tenant, "--scope", scope)
+        assert said.code == 0, said
+        return said.out.strip()
+
+    return create
+
+
+def url(server):
+    return f"http://127.0.0.1:{server.port}/mcp"
+
+
+@asynccontextmanager
+async def connected(server, token, **how):
+    headers = {"Authorization": f"Bearer {token}"}
+    async with AsyncExitStack() as stack:
+        http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=patient(30)))
+        transport = streamable_http_client(url(server), http_client=http)
+        yield await stack.enter_async_context(Client(transport, **how))
+
+
+def test_request_without_a_valid_token_is_401(server):
+    for headers in (HEADERS, {**HEADERS, "Authorization": "Bearer sym_1_2"}):
+        answer = httpx.post(url(server), json=INITIALIZE, headers=headers)
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+@ERAS
+def test_question_is_a_form_over_http(server, tokens, mode):
+    async def steps():
+        form = answering("accept", "yes")
+        async with connected(server, tokens("ann"), mode=mode, elicitation_callback=form) as client:
+            heard = []
+
+            async def report(_progress, _total, message):
+                heard.append(message)
+
+            result = await client.call_tool("old_room", {}, progress_callback=report)
+            data = result.structured_content
+            assert (data["status"], data["text"]) == ("completed", "yes")
+            assert "cleaner: yes" in heard
+
+    run(steps())
+
+
+def test_another_tenant_sees_nothing(server, tokens):
+    async def steps():
+        async with (
+            connected(server, tokens("ann")) as ann,
+            connected(server, tokens("eve", tenant="other")) as eve,
+        ):
+            data = (await ann.call_tool("old_room", {})).structured_content
+            session = {"session_id": data["session_id"]}
+            about = {**session, "question_id": data["questions"][0]["id"], "answer": "yes"}
+            for name, arguments in (
+                ("get_session", session),
+                ("cancel_session", session),
+                ("reply_to_question", about),
+            ):
+                refused = await eve.call_tool(name, arguments)
+                assert refused.is_error
+                assert "not found" in refused.content[0].text
+            assert (await eve.call_tool("list_sessions", {})).structured_content["sessions"] == []
+            assert (await eve.read_resource("symposia://inbox")).contents[0].text == "[]"
+            assert [str(found.uri) for found in (await eve.list_resources()).resources] == [
+                "symposia://inbox"
+            ]
+            with pytest.raises(MCPError, match="not found"):
+                await eve.read_resource(f"symposia://sessions/{data['session_id']}/transcript")
+            assert data["session_id"] in (await ann.read_resource("symposia://inbox")).contents[0].text
+            await ann.call_tool("cancel_session", session)
+
+    run(steps())
+
+
+def test_connection_of_another_caller_is_not_found(server, tokens):
+    opened = httpx.post(
+        url(server), json=INITIALIZE, headers={**HEADERS, "Authorization": f"Bearer {tokens('ann')}"}
+    )
+    assert opened.status_code == 200
+    taken = {**HEADERS, "Mcp-Session-Id": opened.headers["mcp-session-id"]}
+    for name, tenant in (("eve", "shop"), ("ann", "other")):
+        headers = {**taken, "Authorization": f"Bearer {tokens(name, tenant=tenant)}"}
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        assert httpx.post(url(server), json=ping, headers=headers).status_code == 404
+
+
+def test_caller_without_a_scope_is_refused(server, tokens):
+    async def steps():
+        async with connected(server, tokens("bob", scope="read")) as bob:
+            refused = await bob.call_tool("poem", {"topic": "doors"})
+            assert refused.is_error
+            assert "submit" in refused.content[0].text
+
+    run(steps())
+
+
+def test_deadline_ends_an_open_form_and_leaves_no_connection(impatient, terminal, tokens):
+    """A form that the person never closes: the call ends, and so do its connections to Redis."""
+
+    async def steps():
+        async def form(_context, _params):
+            await asyncio.Event().wait()
+
+        def connections():
+            return len(redis.client_list())
+
+        with Redis.from_url(terminal.settings["redis_url"]) as redis:
+            async with connected(
+                impatient, tokens("ann"), mode="legacy", elicitation_callback=form
+            ) as client:
+                await client.call_tool("poem", {"topic": "doors"})
+                before = connections()
+                calls = [client.call_tool("old_room", {}) for _ in range(5)]
+                for result in await asyncio.gather(*calls):
+                    data = result.structured_content
+                    assert len(data["questions"]) == 1
+                    await client.call_tool("cancel_session", {"session_id": data["session_id"]})
+                await asyncio.to_thread(until, lambda: connections() <= before, what="connections are closed")
+
+    run(steps())
+
+
+def test_call_survives_the_worker(server, terminal, tokens, gate):
+    """The worker of the turn is killed while a call waits; another one ends the session."""
+    log = gate.with_name("log")
+
+    async def steps():
+        async with connected(server, tokens("ann")) as client:
+            call = asyncio.create_task(client.call_tool("killed", {"gate": str(gate), "log": str(log)}))
+            await asyncio.to_thread(until, log.exists, what="the turn has begun")
+            first.process.kill()
+            gate.touch()
+            with closing(_worker("second", terminal)):
+                data = (await call).structured_content
+            assert (data["status"], data["ended"]) == ("completed", True)
+
+    with closing(_worker("first", terminal)) as first:
+        first.wait_ready()
+        run(steps())
+
+
+def _worker(name, terminal):
+    """Only such a worker runs the turns of the agent of the session file `killed`."""
+    environment = {f"SYMPOSIA_{key.upper()}": value for key, value in terminal.settings.items()}
+    options = ["-Q", "symposia.doomed"]
+    return LiveWorker(
+        name, terminal.folder, environment, app="symposia.workers", concurrency=1, options=options
+    )
