@@ -85,7 +85,8 @@ class ToolCall:
         if self.params.request_state is not None:
             return await self._continue(self.params.request_state)
         name = self.tools.names[self.params.name]
-        job = await self._submit_file(name, arguments)
+        with anyio.CancelScope(shield=True):  # a call that is cancelled meanwhile knows its session
+            job = await self._submit_file(name, arguments)
         try:
             return await self._wait(job)
         except anyio.get_cancelled_exc_class():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...client.aio.jobs import blocking_job
 from ...jobs.collab import CollabJob
+from ...jobs.reading import heads_of
 from ...models.errors import InvalidInput, SessionNotFound
 from ...models.identity import Caller
 from ...models.protocol.collab import CollabStatus
@@ -63,7 +64,7 @@ def _summary(job: CollabJob, caller: Caller, status: CollabStatus | None) -> Ses
         state = job.state()
         if not caller.sees(job.spec.tenant) or status not in (None, state.status):
             return None
-        return SessionSummary(session_id=job.id, title=job.collab_head().title, status=state.status)
+        return SessionSummary(session_id=job.id, title=heads_of(job)[0].title, status=state.status)
     except SessionNotFound:
         return None
 

@@ -153,25 +153,31 @@ def test_caller_without_a_scope_is_refused(server, tokens):
 def test_deadline_ends_an_open_form_and_leaves_no_connection(impatient, terminal, tokens):
     """A form that the person never closes: the call ends, and so do its connections to Redis."""
 
+    async def form(_context, _params):
+        await asyncio.Event().wait()
+
+    async def call_side_by_side(client, count):
+        results = await asyncio.gather(*(client.call_tool("old_room", {}) for _ in range(count)))
+        for result in results:
+            data = result.structured_content
+            assert len(data["questions"]) == 1
+            await client.call_tool("cancel_session", {"session_id": data["session_id"]})
+
     async def steps():
-        async def form(_context, _params):
-            await asyncio.Event().wait()
+        def readers():
+            return [known["cmd"] for known in redis.client_list() if known["cmd"].startswith("xread")]
 
-        def connections():
-            return len(redis.client_list())
-
+        token = tokens("ann")
         with Redis.from_url(terminal.settings["redis_url"]) as redis:
-            async with connected(
-                impatient, tokens("ann"), mode="legacy", elicitation_callback=form
-            ) as client:
-                await client.call_tool("poem", {"topic": "doors"})
-                before = connections()
-                calls = [client.call_tool("old_room", {}) for _ in range(5)]
-                for result in await asyncio.gather(*calls):
-                    data = result.structured_content
-                    assert len(data["questions"]) == 1
-                    await client.call_tool("cancel_session", {"session_id": data["session_id"]})
-                await asyncio.to_thread(until, lambda: connections() <= before, what="connections are closed")
+            await asyncio.to_thread(until, lambda: not readers(), what="nobody reads yet")
+            async with connected(impatient, token, mode="legacy", elicitation_callback=form) as client:
+                await call_side_by_side(client, 5)
+                before = len(redis.client_list())
+                for _ in range(3):
+                    await call_side_by_side(client, 5)
+                await asyncio.to_thread(until, lambda: not readers(), what="nobody reads")
+                # The client keeps the connections of at most 16 threads.
+                assert len(redis.client_list()) <= before + 5
 
     run(steps())
 
@@ -198,7 +204,7 @@ def test_call_survives_the_worker(server, terminal, tokens, gate):
 def _worker(name, terminal):
     """Only such a worker runs the turns of the agent of the session file `killed`."""
     environment = {f"SYMPOSIA_{key.upper()}": value for key, value in terminal.settings.items()}
-    options = ["-Q", "symposia.doomed"]
+    options = ["-Q", "symposia.on.doomed"]
     return LiveWorker(
         name, terminal.folder, environment, app="symposia.workers", concurrency=1, options=options
     )

@@ -46,7 +46,7 @@ def test_wrong_input_is_one_message_with_field_value_and_rule(connect):
             result = await client.call_tool("poem", {"topic": "doors", "lines": 2})
             assert result.is_error
             assert result.content[0].text == "inputs.lines: must be one of 1, 3 (got 2)"
-            result = await client.call_tool("get_session", {"session": "x"})
+            result = await client.call_tool("get_session", {})
             assert result.is_error
             assert "session_id: is required" in result.content[0].text
             result = await client.call_tool("get_session", {"session_id": new_id()})
