@@ -68,7 +68,8 @@ def mcp(
     from ...models.identity import LOCAL
     from ...workers.logs import configure_logging
 
-    check_installed("mcp", "the MCP server")
+    for module in ("mcp", "fastapi"):
+        check_installed(module, "the MCP server")
     if folder is not None:
         os.chdir(folder)
     chosen = {"mcp_wait_s": wait, "mcp_cancel_sessions": cancel_sessions}

@@ -111,6 +111,18 @@ def connect(terminal: Terminal) -> ConnectStdio:
 
 
 @pytest.fixture
+def create_token(terminal: Terminal) -> Callable[..., str]:
+    """Return a function that creates a token for HTTP."""
+
+    def create(name: str, *, tenant: str = "shop", scope: str = "submit,read,reply,control") -> str:
+        said = terminal.call("token", "create", "--name", name, "--tenant", tenant, "--scope", scope)
+        assert said.code == 0, said
+        return said.out.strip()
+
+    return create
+
+
+@pytest.fixture
 def gate(tmp_path: Path) -> Path:
     """A file that lets the gated session end."""
     return tmp_path / "gate"

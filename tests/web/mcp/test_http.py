@@ -48,18 +48,6 @@ def impatient(terminal):
     server.close()
 
 
-@pytest.fixture
-def tokens(terminal):
-    """Return a function that creates a token."""
-
-    def create(name, tenant="shop", scope="submit,read,reply,control"):
-        said = terminal.call("token", "create", "--name", name, "--tenant", tenant, "--scope", scope)
-        assert said.code == 0, said
-        return said.out.strip()
-
-    return create
-
-
 def url(server):
     return f"http://127.0.0.1:{server.port}/mcp"
 
@@ -81,10 +69,10 @@ def test_request_without_a_valid_token_is_401(server):
 
 
 @ERAS
-def test_question_is_a_form_over_http(server, tokens, mode):
+def test_question_is_a_form_over_http(server, create_token, mode):
     async def steps():
         form = answering("accept", "yes")
-        async with connected(server, tokens("ann"), mode=mode, elicitation_callback=form) as client:
+        async with connected(server, create_token("ann"), mode=mode, elicitation_callback=form) as client:
             heard = []
 
             async def report(_progress, _total, message):
@@ -98,11 +86,11 @@ def test_question_is_a_form_over_http(server, tokens, mode):
     run(steps())
 
 
-def test_another_tenant_sees_nothing(server, tokens):
+def test_another_tenant_sees_nothing(server, create_token):
     async def steps():
         async with (
-            connected(server, tokens("ann")) as ann,
-            connected(server, tokens("eve", tenant="other")) as eve,
+            connected(server, create_token("ann")) as ann,
+            connected(server, create_token("eve", tenant="other")) as eve,
         ):
             data = (await ann.call_tool("old_room", {})).structured_content
             session = {"session_id": data["session_id"]}
@@ -128,21 +116,21 @@ def test_another_tenant_sees_nothing(server, tokens):
     run(steps())
 
 
-def test_connection_of_another_caller_is_not_found(server, tokens):
+def test_connection_of_another_caller_is_not_found(server, create_token):
     opened = httpx.post(
-        url(server), json=INITIALIZE, headers={**HEADERS, "Authorization": f"Bearer {tokens('ann')}"}
+        url(server), json=INITIALIZE, headers={**HEADERS, "Authorization": f"Bearer {create_token('ann')}"}
     )
     assert opened.status_code == 200
     taken = {**HEADERS, "Mcp-Session-Id": opened.headers["mcp-session-id"]}
     for name, tenant in (("eve", "shop"), ("ann", "other")):
-        headers = {**taken, "Authorization": f"Bearer {tokens(name, tenant=tenant)}"}
+        headers = {**taken, "Authorization": f"Bearer {create_token(name, tenant=tenant)}"}
         ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
         assert httpx.post(url(server), json=ping, headers=headers).status_code == 404
 
 
-def test_caller_without_a_scope_is_refused(server, tokens):
+def test_caller_without_a_scope_is_refused(server, create_token):
     async def steps():
-        async with connected(server, tokens("bob", scope="read")) as bob:
+        async with connected(server, create_token("bob", scope="read")) as bob:
             refused = await bob.call_tool("poem", {"topic": "doors"})
             assert refused.is_error
             assert "submit" in refused.content[0].text
@@ -150,7 +138,7 @@ def test_caller_without_a_scope_is_refused(server, tokens):
     run(steps())
 
 
-def test_deadline_ends_an_open_form_and_leaves_no_connection(impatient, terminal, tokens):
+def test_deadline_ends_an_open_form_and_leaves_no_connection(impatient, terminal, create_token):
     """A form that the person never closes: the call ends, and so do its connections to Redis."""
 
     async def form(_context, _params):
@@ -167,7 +155,7 @@ def test_deadline_ends_an_open_form_and_leaves_no_connection(impatient, terminal
         def readers():
             return [known["cmd"] for known in redis.client_list() if known["cmd"].startswith("xread")]
 
-        token = tokens("ann")
+        token = create_token("ann")
         with Redis.from_url(terminal.settings["redis_url"]) as redis:
             await asyncio.to_thread(until, lambda: not readers(), what="nobody reads yet")
             async with connected(impatient, token, mode="legacy", elicitation_callback=form) as client:
@@ -182,12 +170,12 @@ def test_deadline_ends_an_open_form_and_leaves_no_connection(impatient, terminal
     run(steps())
 
 
-def test_call_survives_the_worker(server, terminal, tokens, gate):
+def test_call_survives_the_worker(server, terminal, create_token, gate):
     """The worker of the turn is killed while a call waits; another one ends the session."""
     log = gate.with_name("log")
 
     async def steps():
-        async with connected(server, tokens("ann")) as client:
+        async with connected(server, create_token("ann")) as client:
             call = asyncio.create_task(client.call_tool("killed", {"gate": str(gate), "log": str(log)}))
             await asyncio.to_thread(until, log.exists, what="the turn has begun")
             first.process.kill()
