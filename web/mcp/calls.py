@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import anyio
@@ -31,7 +32,7 @@ from .forms import FORM, FormState, form_of, read_answer, shows_forms
 from .listing import list_sessions
 from .options import ServerOptions
 from .resources import transcript_link
-from .results import error_result, read_result, tool_result
+from .results import error_result, open_questions, read_result, tool_result
 from .session_tools import SessionTools
 from .tool_names import CANCEL, GET_SESSION, LIST_SESSIONS, REPLY
 from .waiting import FormClosed, WaitEnd, WaitHandlers, wait_for_session
@@ -71,9 +72,10 @@ class ToolCall:
             REPLY: self._reply,
             CANCEL: self._cancel,
         }
-        handle = handlers.get(self.params.name, self._submit)
-        if handle == self._submit and self.params.name not in self.tools.names:
-            raise MCPError(types.INVALID_PARAMS, f"tool {self.params.name[:100]!r} not found")
+        name = self.params.name
+        handle = self._submit if name in self.tools.names else handlers.get(name)
+        if handle is None:
+            raise MCPError(types.INVALID_PARAMS, f"tool {name[:100]!r} not found")
         try:
             return await handle(self.params.arguments or {})
         except SymposiaError as error:
@@ -90,7 +92,8 @@ class ToolCall:
         try:
             return await self._wait(job)
         except anyio.get_cancelled_exc_class():
-            if self.options.cancels:
+            # A server that stops ends no sessions.
+            if self.options.cancels and not self.context.closing.is_set():
                 with anyio.move_on_after(_CANCEL_S, shield=True), suppress(SymposiaError):
                     await job.cancel("the request of the MCP client was cancelled", by=self.caller.name)
             raise
@@ -124,8 +127,12 @@ class ToolCall:
             return await self._continue(self.params.request_state)
         job = await open_job(self.context, self.caller, given.session_id)
         if not given.wait:
-            return await _result(job)
-        known = () if self._shows_forms else (question.reply_token for question in await job.pending())
+            return await self._result(job)
+        known = (
+            ()
+            if self._shows_forms
+            else (question.reply_token for question in await open_questions(self.context, job))
+        )
         return await self._wait(job, known=frozenset(known))
 
     async def _list(self, arguments: Mapping[str, Any]) -> ToolAnswer:
@@ -136,11 +143,11 @@ class ToolCall:
         self.caller.require(Scope.REPLY)
         given = ReplyArguments.read(arguments)
         job = await open_job(self.context, self.caller, given.session_id)
-        question = find_question(await job.pending(), given.question_id)
+        question = find_question(await open_questions(self.context, job), given.question_id)
         if question is None:
             raise InvalidInput("question_id", given.question_id, "must be an open question of the session")
         await self._send_answer(job, question, given.answer, person=given.person)
-        return await _result(job)
+        return await self._result(job)
 
     async def _cancel(self, arguments: Mapping[str, Any]) -> ToolAnswer:
         self.caller.require(Scope.CONTROL)
@@ -148,7 +155,7 @@ class ToolCall:
         job = await open_job(self.context, self.caller, given.session_id)
         with suppress(IllegalTransition):  # it has ended: a second call changes nothing
             await job.cancel(given.reason, by=self.caller.name)
-        return await _result(job)
+        return await self._result(job)
 
     # -- waiting ----------------------------------------------------------------------------
 
@@ -174,42 +181,59 @@ class ToolCall:
         async def ask(question: Pending) -> None:
             form = types.ElicitRequest(params=form_of(question))
             related = ServerMessageMetadata(related_request_id=self.request.request_id)
-            answer = read_answer(await session.send_request(form, types.ElicitResult, metadata=related))
-            if answer is None:
-                raise FormClosed
             try:
-                await self._send_answer(job, question, answer)
-            except ReplyRefused:
-                _log.info("session %s: the question of a form was answered meanwhile", job.id)
+                shown = await session.send_request(form, types.ElicitResult, metadata=related)
+            except (MCPError, ValidationError) as error:
+                _log.warning("session %s: the client cannot show a form: %s", job.id, error)
+                raise FormClosed from None
+            if not await self._answer_form(job, question_id(question.reply_token), shown):
+                raise FormClosed
 
-        asks = ask if self._shows_forms and session.can_send_request else None
-        handlers = WaitHandlers(report=report, ask=asks, known=known)
+        handlers = WaitHandlers(
+            report=report,
+            questions=partial(open_questions, self.context, job),
+            ask=ask if self._shows_forms and session.can_send_request else None,
+            known=known,
+        )
         end = await wait_for_session(job, handlers, timeout_s=self.options.timeout_s)
         if end is WaitEnd.QUESTION and self._shows_forms and not session.can_send_request:
             return await self._form(job)
-        return await _result(job)
+        return await self._result(job)
 
     async def _form(self, job: AsyncCollabJob) -> ToolAnswer:
         """Return the form of the first open question: the client sends the call again with the answer."""
-        for question in await job.pending():
+        for question in await open_questions(self.context, job):
             state = FormState(job.id, question_id(question.reply_token))
             form = types.ElicitRequest(params=form_of(question))
             return types.InputRequiredResult(input_requests={FORM: form}, request_state=state.encode())
-        return await _result(job)
+        return await self._result(job)
 
     async def _continue(self, state: str) -> ToolAnswer:
         """Send what a person entered in a form, and wait on; without an answer, return the question."""
         shown = FormState.decode(state)
         job = await open_job(self.context, self.caller, shown.session_id)
         response = (self.params.input_responses or {}).get(FORM)
-        answer = read_answer(response if isinstance(response, types.ElicitResult) else None)
+        result = response if isinstance(response, types.ElicitResult) else None
+        if await self._answer_form(job, shown.question_id, result):
+            return await self._wait(job)
+        return await self._result(job)
+
+    async def _answer_form(self, job: AsyncCollabJob, wanted: str, result: types.ElicitResult | None) -> bool:
+        """Send what a person entered; return whether the question is closed."""
+        answer = read_answer(result)
         if answer is None:
-            return await _result(job)
+            return False
         self.caller.require(Scope.REPLY)
-        question = find_question(await job.pending(), shown.question_id)
-        if question is not None:  # else it was answered meanwhile
-            await self._send_answer(job, question, answer)
-        return await self._wait(job)
+        question = find_question(await open_questions(self.context, job), wanted)
+        try:
+            if question is not None:  # else it was answered meanwhile
+                await self._send_answer(job, question, answer)
+        except ReplyRefused:
+            _log.info("session %s: the question of a form was answered meanwhile", job.id)
+        except InvalidInput as error:  # the client has not checked it
+            _log.info("session %s: the answer of a form is refused: %s", job.id, error)
+            return False
+        return True
 
     async def _send_answer(
         self, job: AsyncCollabJob, question: Pending, text: str, *, person: str | None = None
@@ -218,6 +242,5 @@ class ToolCall:
         name = person or (self.caller.name if self.caller.name in question.asked else question.asked[0])
         await job.reply(name, text, token=question.reply_token, by=self.caller.name)
 
-
-async def _result(job: AsyncCollabJob) -> types.CallToolResult:
-    return tool_result(await read_result(job), transcript_link(job.id))
+    async def _result(self, job: AsyncCollabJob) -> types.CallToolResult:
+        return tool_result(await read_result(self.context, job), transcript_link(job.id))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
 
 from mcp import types
 from mcp.shared.exceptions import MCPError
 
 from ...client.aio.jobs import AsyncCollabJob
-from ...models.errors import InvalidInput, ReviewNotFound, SessionNotFound
+from ...models.errors import ArchiveError, InvalidInput, ReviewNotFound, SessionNotFound
 from ...models.identity import Caller, Scope
 from ...models.protocol.dialog import Message
 from ...models.text.json_text import dump_json
@@ -22,6 +22,8 @@ from .results import read_result
 
 #: Newest sessions, and newest reviews, in the list of resources.
 _SESSIONS, _REVIEWS = 20, 20
+#: Maximum characters of a transcript.
+_MAX_TRANSCRIPT = 2_000_000
 _INBOX = "symposia://inbox"
 _SESSION = re.compile(r"symposia://sessions/(?P<id>[0-9a-f-]{36})/(?P<part>transcript|result)")
 _REPORT = re.compile(r"symposia://reviews/(?P<id>[0-9a-f-]{36})/report\.(?P<format>[a-z0-9]{1,20})")
@@ -84,11 +86,14 @@ async def list_resources(context: WebContext, caller: Caller) -> list[types.Reso
     return [inbox, *sessions, *[resource async for resource in _reports(context, caller)]]
 
 
-async def _reports(context: WebContext, caller: Caller):
+async def _reports(context: WebContext, caller: Caller) -> AsyncGenerator[types.Resource, None]:
     """Yield the newest reviews. A review belongs to no tenant."""
     if caller.tenant is not None:
         return
-    page = await context.client.reviews(limit=_REVIEWS)
+    try:
+        page = await context.client.reviews(limit=_REVIEWS)
+    except ArchiveError:  # sessions are listed without it
+        return
     for review in page.items:
         yield types.Resource(
             name=f"report-{review.id[:8]}",
@@ -115,7 +120,7 @@ async def read_resource(context: WebContext, caller: Caller, uri: str) -> types.
         if (session := _SESSION.fullmatch(uri)) is not None:
             job = await open_job(context, caller, session["id"])
             if session["part"] == "result":
-                text = (await read_result(job)).model_dump_json()
+                text = (await read_result(context, job)).model_dump_json()
                 return types.TextResourceContents(uri=uri, mime_type=_JSON, text=text)
             return types.TextResourceContents(uri=uri, mime_type=_MARKDOWN, text=await _transcript(job))
         if (report := _REPORT.fullmatch(uri)) is not None and caller.tenant is None:
@@ -144,7 +149,8 @@ async def _transcript(job: AsyncCollabJob) -> str:
         return await job.transcript()
     collab = await job.collab()
     lines = [f"# {collab.title}", "", collab.purpose, ""]
-    return "\n".join([*lines, *_message_lines((await job.dialog()).messages)])
+    text = "\n".join([*lines, *_message_lines((await job.dialog()).messages)])
+    return text if len(text) <= _MAX_TRANSCRIPT else f"{text[:_MAX_TRANSCRIPT]}\n\n(The rest is left out.)"
 
 
 def _message_lines(messages: Iterable[Message]) -> Iterable[str]:

@@ -8,9 +8,12 @@ from typing import Any
 from mcp import types
 from pydantic import BaseModel, Field, JsonValue
 
-from ...client.aio.jobs import AsyncCollabJob
+from ...client.aio.jobs import AsyncCollabJob, blocking_job
+from ...jobs.questions import questions_to_people
 from ...models.protocol.collab import CollabStatus
+from ...models.turns.waiting import Pending
 from ..answers import QuestionData
+from ..context import WebContext
 from .tool_names import GET_SESSION, REPLY
 
 #: Maximum characters of the last message in a result; the transcript has all.
@@ -61,7 +64,17 @@ def _next_step(session_id: str, *, status: CollabStatus, is_asked: bool) -> str:
     return f"The session runs. Call {GET_SESSION} with session_id {session_id} to wait for its end."
 
 
-async def read_result(job: AsyncCollabJob) -> SessionResult:
+async def open_questions(context: WebContext, job: AsyncCollabJob) -> tuple[Pending, ...]:
+    """Return the open questions of a session to people.
+
+    Raises:
+        SessionNotFound: The session has expired.
+        RedisUnavailable: Redis does not answer.
+    """
+    return await context.client.run(questions_to_people, blocking_job(job))
+
+
+async def read_result(context: WebContext, job: AsyncCollabJob) -> SessionResult:
     """Return the end of a session, or its state.
 
     Raises:
@@ -86,7 +99,9 @@ async def read_result(job: AsyncCollabJob) -> SessionResult:
             questions=[],
             next_step="",
         )
-    questions = [QuestionData.of(question) for question in (await job.pending())[:MAX_QUESTIONS]]
+    questions = [
+        QuestionData.of(question) for question in (await open_questions(context, job))[:MAX_QUESTIONS]
+    ]
     return SessionResult(
         session_id=job.id,
         title=collab.title,

@@ -7,7 +7,7 @@ The followers are plain asyncio tasks, and are awaited after they are cancelled.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -46,6 +46,8 @@ class WaitHandlers:
 
     #: Reports a message; None: nothing has happened for a while.
     report: Callable[[Message | None], Awaitable[None]]
+    #: Returns the open questions to people.
+    questions: Callable[[], Awaitable[Sequence[Pending]]]
     #: Asks the person at the client, and sends the answer. Raises FormClosed without one. None: nobody can be asked.
     ask: Callable[[Pending], Coroutine[Any, Any, None]] | None = None
     #: Reply tokens of questions that do not end the wait.
@@ -100,7 +102,7 @@ class _Wait:
                     case Message() as message:
                         await self.handlers.report(message)
                         await self._close_stale_form()
-                    case Pending() as question if question.reply_token not in self.handlers.known:
+                    case Pending() as question if await self._is_new(question):
                         if self.handlers.ask is None:
                             return WaitEnd.QUESTION
                         self.waiting.append(question)
@@ -120,12 +122,19 @@ class _Wait:
         await ask(question)
         self.news.put_nowait(True)
 
+    async def _is_new(self, question: Pending) -> bool:
+        """Return whether a person is asked, who was not asked before the wait."""
+        token = question.reply_token
+        return token not in self.handlers.known and await self._is_open(token)
+
+    async def _is_open(self, reply_token: str) -> bool:
+        return reply_token in {question.reply_token for question in await self.handlers.questions()}
+
     async def _close_stale_form(self) -> None:
         """Cancel the form of a question that was answered elsewhere."""
         if self.form is None or self.shown is None or self.form.done():
             return
-        open_tokens = {question.reply_token for question in await self.job.pending()}
-        if self.shown.reply_token not in open_tokens:
+        if not await self._is_open(self.shown.reply_token):
             await end_tasks({self.form})
             self.form = self.shown = None
 

@@ -71,14 +71,34 @@ def test_question_is_a_form_of_the_client(connect, mode):
 
 
 @ERAS
-def test_declined_form_returns_the_question(connect, mode):
+@pytest.mark.parametrize("form", [("decline",), ("accept", "perhaps"), ("accept",)])
+def test_form_without_a_valid_answer_returns_the_question(connect, mode, form):
     async def steps():
-        async with connect(mode=mode, elicitation_callback=answering("decline")) as client:
+        async with connect(mode=mode, elicitation_callback=answering(*form)) as client:
             data = (await client.call_tool("old_room", {})).structured_content
             assert not data["ended"]
             assert len(data["questions"]) == 1
             result = await client.call_tool("cancel_session", {"session_id": data["session_id"]})
             assert result.structured_content["status"] == "cancelled"
+
+    run(steps())
+
+
+def test_form_of_a_question_that_is_answered_elsewhere_is_closed(connect):
+    async def steps():
+        shown = asyncio.Event()
+
+        async def form(_context, _params):
+            shown.set()
+            await asyncio.Event().wait()
+
+        async with connect(mode="legacy", elicitation_callback=form) as client:
+            call = asyncio.create_task(client.call_tool("old_room", {}))
+            await shown.wait()
+            (question,) = json.loads((await client.read_resource("symposia://inbox")).contents[0].text)
+            about = {"session_id": question["session_id"], "question_id": question["id"]}
+            await client.call_tool("reply_to_question", {**about, "answer": "yes"})
+            assert (await call).structured_content["text"] == "yes"
 
     run(steps())
 
