@@ -342,7 +342,7 @@ class Settings(BaseModel):
 
     mcp_wait_s: Duration = Field(
         default=50,
-        ge=0,
+        ge=0.1,
         le=86_400,
         description=(
             "Maximum seconds for which a call of an [MCP client](mcp.md) waits for its session. Many clients give up"

@@ -17,7 +17,7 @@ def mcp(
     wait: Annotated[
         float | None,
         typer.Option(
-            min=0,
+            min=0.1,
             max=86_400,
             help="Maximum seconds for which a call waits for its session.",
             show_default="the configured number, or 50",
