@@ -15,6 +15,18 @@ from scaling import patient
 #: Protocol of the handshake, and that of 2026-07-28, where the server sends no requests.
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
+#: The first message of a client of the handshake.
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
 
 def run(steps: Coroutine[Any, Any, None]) -> None:
     """Run a test within a time limit."""

@@ -13,22 +13,12 @@ from mcp.client.streamable_http import streamable_http_client
 from redis import Redis
 
 from live import LiveWorker, until
-from mcp_clients import ERAS, answering, run
+from mcp_clients import ERAS, INITIALIZE, answering, run
 from scaling import patient
 from servers.web import WebServer
 
 pytestmark = pytest.mark.long
 
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
 HEADERS = {"Accept": "application/json, text/event-stream"}
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from mcp_clients import ERAS, answering, run, until_true
+from mcp_clients import ERAS, INITIALIZE, answering, run, until_true
 from symposia.models.text.ids import new_id
 
 pytestmark = pytest.mark.long
@@ -191,6 +191,17 @@ def test_call_with_the_same_key_is_the_same_session(connect):
             assert stranger.structured_content["session_id"] != first.structured_content["session_id"]
 
     run(steps())
+
+
+def test_standard_output_has_nothing_but_the_protocol(terminal):
+    lines = [INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}, "no message"]
+    settings = {**terminal.settings, "log_level": "DEBUG"}
+    said = type(terminal)(terminal.folder, settings).run(
+        "mcp", stdin="".join(f"{json.dumps(line)}\n" for line in lines)
+    )
+    assert said.code == 0
+    (answer,) = map(json.loads, said.out.splitlines())
+    assert answer["result"]["serverInfo"]["name"] == "symposia"
 
 
 def test_tool_names_that_become_the_same_are_an_error_at_the_start(terminal):
