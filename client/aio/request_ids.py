@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...state.request_ids import RequestIdStore
 from ..client import installation_of
-from .client import AsyncClient
+from .client import AsyncClient, call_with_client
 
 
 async def reserve_session_id(client: AsyncClient, *request: str) -> str:
@@ -17,8 +17,6 @@ async def reserve_session_id(client: AsyncClient, *request: str) -> str:
     Raises:
         RedisUnavailable: Redis does not answer.
     """
-
-    def reserve() -> str:
-        return RequestIdStore(installation_of(client._blocking()).redis).reserve(*request)  # noqa: SLF001 - the only access
-
-    return await client.run(reserve)
+    return await call_with_client(
+        client, lambda blocking: RequestIdStore(installation_of(blocking).redis).reserve(*request)
+    )

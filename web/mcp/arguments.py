@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from ...models.errors import invalid_input
-from ...models.protocol.collab import CollabStatus
+from ...models.sessions.shown_status import ShownStatus
 
 #: Maximum number of sessions in a list.
 MAX_LISTED = 100
@@ -35,7 +35,9 @@ class Arguments(BaseModel):
 class ListArguments(Arguments):
     """Arguments of `list_sessions`."""
 
-    status: CollabStatus | None = Field(default=None, description="Only sessions with this status.")
+    status: ShownStatus | None = Field(
+        default=None, description="Only sessions with this status, as pages show it."
+    )
     limit: StrictInt = Field(default=20, ge=1, le=MAX_LISTED, description="Maximum number of sessions.")
     cursor: StrictStr | None = Field(
         default=None, max_length=500, description="`next_cursor` of the page before."

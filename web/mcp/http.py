@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -11,6 +11,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.context import ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -87,5 +88,4 @@ def _user_of(caller: Caller) -> AuthenticatedUser:
 
 def _caller_of(request: ServerRequestContext[Any, Any]) -> Caller:
     """Return the caller of the HTTP request that brought a message."""
-    caller: Caller = request.request.scope[_CALLER]
-    return caller
+    return cast("Caller", cast("Request", request.request).scope[_CALLER])

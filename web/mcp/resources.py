@@ -14,7 +14,6 @@ from ...models.identity import Caller, Scope
 from ...models.protocol.dialog import Message
 from ...models.text.json_text import dump_json
 from ...reviews.reports.formats import formats, render
-from ..answers import QuestionData
 from ..context import WebContext, open_job
 from .arguments import ListArguments
 from .listing import list_inbox, list_sessions
@@ -77,7 +76,7 @@ async def list_resources(context: WebContext, caller: Caller) -> list[types.Reso
     sessions = [
         types.Resource(
             name=f"transcript-{session.session_id[:8]}",
-            title=f"{session.title} ({session.status.value})",
+            title=f"{session.title} ({session.status})",
             uri=_session_uri(session.session_id, "transcript"),
             mime_type=_MARKDOWN,
         )
@@ -112,9 +111,7 @@ async def read_resource(context: WebContext, caller: Caller, uri: str) -> types.
     """
     caller.require(Scope.READ)
     if uri == _INBOX:
-        questions = [
-            QuestionData.of(pending).model_dump(mode="json") for pending in await list_inbox(context, caller)
-        ]
+        questions = [question.model_dump(mode="json") for question in await list_inbox(context, caller)]
         return types.TextResourceContents(uri=uri, mime_type=_JSON, text=dump_json(questions))
     try:
         if (session := _SESSION.fullmatch(uri)) is not None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, JsonValue
 from ...client.aio.jobs import AsyncCollabJob, blocking_job
 from ...jobs.questions import questions_to_people
 from ...models.protocol.collab import CollabStatus
+from ...models.sessions.shown_status import shown_status
 from ...models.turns.waiting import Pending
 from ..answers import QuestionData
 from ..context import WebContext
@@ -28,7 +29,7 @@ class SessionSummary(BaseModel):
 
     session_id: str
     title: str
-    status: CollabStatus
+    status: str = Field(description="`active`, `suspended`, `completed`, `failed`, `limit`, `cancelled`, ...")
 
 
 class SessionList(BaseModel):
@@ -87,7 +88,7 @@ async def read_result(context: WebContext, job: AsyncCollabJob) -> SessionResult
         return SessionResult(
             session_id=job.id,
             title=end.collab.title,
-            status=end.collab.status,
+            status=shown_status(end.collab.status.value, end.reason).value,
             ended=True,
             reason=end.reason,
             detail=end.detail,
@@ -105,7 +106,7 @@ async def read_result(context: WebContext, job: AsyncCollabJob) -> SessionResult
     return SessionResult(
         session_id=job.id,
         title=collab.title,
-        status=state.status,
+        status=shown_status(state.status.value, state.reason).value,
         ended=False,
         reason="",
         detail="",

@@ -21,6 +21,8 @@ from ...models.turns.waiting import Pending
 
 #: Seconds without news after which the client is told that the session runs.
 _QUIET_S = 15.0
+#: News of a form whose question is closed.
+_ANSWERED = "answered"
 #: Seconds between two attempts to cancel a task. Before Python 3.12, redis-py may lose a cancellation.
 _CANCEL_S = 5.0
 
@@ -56,11 +58,11 @@ class WaitHandlers:
 
 @dataclass(slots=True)
 class _Wait:
-    """One wait. `news` holds messages, questions, the end of a form (True: answered), and None at the end."""
+    """One wait. `news` holds messages, questions, errors, `_ANSWERED` after a form, and None at the end."""
 
     job: AsyncCollabJob
     handlers: WaitHandlers
-    news: asyncio.Queue[Message | Pending | Exception | bool | None] = field(default_factory=asyncio.Queue)
+    news: asyncio.Queue[Message | Pending | Exception | str | None] = field(default_factory=asyncio.Queue)
     #: Questions that were not shown yet.
     waiting: list[Pending] = field(default_factory=list)
     shown: Pending | None = None
@@ -89,30 +91,36 @@ class _Wait:
     async def run(self) -> WaitEnd:
         """Handle the news until the session ends, or until a question ends the wait."""
         async with ending_tasks() as start:
-            start(self.catch(self.follow_messages()))
-            start(self.catch(self.follow_questions()))
-            while True:
-                match await self._next():
-                    case FormClosed():
-                        return WaitEnd.QUESTION
-                    case Exception() as error:
-                        raise error
-                    case None:
-                        return WaitEnd.ENDED
-                    case Message() as message:
-                        await self.handlers.report(message)
-                        await self._close_stale_form()
-                    case Pending() as question if await self._is_new(question):
-                        if self.handlers.ask is None:
-                            return WaitEnd.QUESTION
-                        self.waiting.append(question)
-                    case True:
-                        self.form = self.shown = None
+            for follower in (self.follow_messages(), self.follow_questions()):
+                _ = start(self.catch(follower))
+            while (end := await self._handle(await self._next())) is None:
                 if self.form is None and self.waiting and self.handlers.ask is not None:
                     self.shown = self.waiting.pop(0)
                     self.form = start(self.catch(self._ask(self.handlers.ask, self.shown)))
+        return end
 
-    async def _next(self) -> Message | Pending | Exception | bool | None:
+    async def _handle(self, news: Message | Pending | Exception | str | None) -> WaitEnd | None:
+        """Handle one of the news; return why the wait ends, or None."""
+        match news:
+            case None:
+                return WaitEnd.ENDED
+            case FormClosed():
+                return WaitEnd.QUESTION
+            case Exception():
+                raise news
+            case Message():
+                await self.handlers.report(news)
+                await self._close_stale_form()
+            case Pending():
+                if await self._is_new(news):
+                    if self.handlers.ask is None:
+                        return WaitEnd.QUESTION
+                    self.waiting.append(news)
+            case _:
+                self.form = self.shown = None
+        return None
+
+    async def _next(self) -> Message | Pending | Exception | str | None:
         while True:
             with anyio.move_on_after(_QUIET_S):
                 return await self.news.get()
@@ -120,7 +128,7 @@ class _Wait:
 
     async def _ask(self, ask: Callable[[Pending], Coroutine[Any, Any, None]], question: Pending) -> None:
         await ask(question)
-        self.news.put_nowait(True)
+        self.news.put_nowait(_ANSWERED)
 
     async def _is_new(self, question: Pending) -> bool:
         """Return whether a person is asked, who was not asked before the wait."""
