@@ -61,6 +61,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "operations.token": ("token",),
         "operations.serve": ("up", "worker", "beat", "flower", "callbacks"),
         "operations.http": ("serve",),
+        "operations.mcp": ("mcp",),
         "operations.checks": ("config", "repair", "doctor"),
     },
 }

@@ -276,7 +276,8 @@ class Settings(BaseModel):
     jobs: Annotated[NamedPaths, Unset("none")] = Field(
         default_factory=dict,
         description=(
-            'Session files that [schedules](schedules.md) may name: `{"standup": "/srv/standup.yaml"}`.'
+            "Session files that [schedules](schedules.md) may name, and that are tools of [MCP clients](mcp.md): "
+            '`{"standup": "/srv/standup.yaml"}`.'
         ),
     )
     review_roots: Annotated[NamedPaths, Unset("none")] = Field(
@@ -351,6 +352,22 @@ class Settings(BaseModel):
         le=10**9,
         description="Maximum requests a minute of each caller of the [HTTP API](http.md), in each server process.",
     )
+    mcp_wait_s: Duration = Field(
+        default=50,
+        ge=0.1,
+        le=86_400,
+        description=(
+            "Maximum seconds for which a call of an [MCP client](mcp.md) waits for its session. Many clients give up"
+            " after 60 s."
+        ),
+    )
+    mcp_cancel_sessions: bool = Field(
+        default=False,
+        description=(
+            "Whether a call of an MCP client that is cancelled cancels the session that it has submitted."
+        ),
+    )
+
     flower_port: int = Field(
         default=5_555, ge=1, le=65_535, description="Loopback port of [Flower](dashboard.md)."
     )

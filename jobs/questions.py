@@ -13,7 +13,8 @@ from ..models.protocol.base import Event
 from ..models.turns.waiting import Pending
 from ..state.following import follow
 from ..state.redis.readers import read_stored
-from .reading import ReadableJob, connections_of, streams_of, watch_of
+from ..tasks.waiting.parked_turn import read_all_questions
+from .reading import ReadableJob, connections_of, facts_of, streams_of, watch_of
 
 PendingReader = Callable[[], Sequence[Pending]]
 
@@ -78,6 +79,15 @@ def follow_questions(
     for _, text in entries:
         if reader.is_news(text):
             yield from reader.take_all()
+
+
+def questions_to_people(job: ReadableJob) -> tuple[Pending, ...]:
+    """Return the open questions of a session to people, by turn number; `pending` has those to remote systems, too."""
+    state = job.state()
+    if not job.is_live or state.is_final:
+        return ()
+    questions = read_all_questions(facts_of(job), state)
+    return tuple(asked.pending() for asked in questions if asked.waiting.is_for_people)
 
 
 def question_id(reply_token: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from importlib.util import find_spec
 
 from fastapi import FastAPI
 
@@ -66,4 +67,8 @@ def create_app(
     add_guards(app, settings, authenticate=authenticate)
     for module in ROUTES:
         app.include_router(module.router)
+    if find_spec("mcp") is not None:
+        from .mcp import http as mcp
+
+        mcp.mount(app, context)
     return app

@@ -47,6 +47,7 @@ from ...workers.local.code_check import importing_as_workers
 from .machine_checks import (
     check_agents,
     check_local_model,
+    check_mcp_tools,
     check_packages,
     check_python,
     check_settings,
@@ -82,6 +83,7 @@ def run_checks(settings: Settings, *, probe: bool = False) -> Iterator[CheckResu
     yield check_python()
     yield from check_packages()
     yield from check_settings(settings)
+    yield from check_mcp_tools(settings)
     yield from check_agents(settings, probe=probe)
     yield check_local_model(settings)
     yield check_traces()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from ...agents.local_model.server import find_local_model, missing_part
@@ -18,6 +19,7 @@ from ...models.errors import InvalidInput, MissingPackage, RegistryError
 from ...models.extras import check_installed
 from ...models.sessions.known_agents import PRICE_ADVICE
 from ...models.sessions.options import AgentBinding
+from ...models.text.words import count_of
 from ...reviews.batches.needs import check_seats
 from ...reviews.panels import load_panels
 from ...reviews.values.panels import readers_of
@@ -74,6 +76,21 @@ def check_settings(settings: Settings) -> Iterator[CheckResult]:
         yield warning("agents", text, f"start workers in {unread.parent}")
     for problem in find_settings_problems():
         yield warning("settings", problem, "to list all settings: symposia config")
+
+
+def check_mcp_tools(settings: Settings) -> Iterator[CheckResult]:
+    """Report session files of the setting `jobs` that cannot be tools of MCP clients; nothing without any."""
+    if not settings.jobs or find_spec("mcp") is None or find_spec("fastapi") is None:
+        return
+    from ...web.mcp.session_tools import SessionTools
+
+    try:
+        tools = SessionTools.of(settings)
+        tools.check()
+    except InvalidInput as error:
+        yield bad("mcp", str(error), "correct the file, or its name in SYMPOSIA_JOBS")
+    else:
+        yield good("mcp", f"{count_of(len(tools.names), 'session file')} as MCP tools")
 
 
 def check_agents(settings: Settings, *, probe: bool = False) -> Iterator[CheckResult]:

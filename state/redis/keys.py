@@ -45,6 +45,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:reviews` | sorted set | batch reviews, by start time |
 | `symposia:reviews:due` | sorted set | unfinished batch reviews, by the time of the next check by the sweep |
 | `symposia:once:<task>:<retries>[:<replacements>]` | string | copy of a message after a step that runs, or has run; TTL one lease, or one day |
+| `symposia:request:DIGEST` | string | id of the session that a request of a client has begun; TTL one day |
 | `symposia:steps` | sorted set | steps of Celery canvases that are not over, and ended sessions with `on_end`, by the time of the next check |
 | `symposia:deliveries` | sorted set | delivery queue: reports to deliver, by the time of the next attempt; capped |
 | `symposia:deliveries:failed` | list | newest deliveries that failed permanently; capped, TTL one week |
@@ -143,6 +144,11 @@ def batch_members_key(batch_id: str) -> str:
 def once_key(message: str) -> str:
     """Return the key of the copy of a message that runs, or has run."""
     return f"{PREFIX}:once:{message}"
+
+
+def request_key(digest: str) -> str:
+    """Return the key of the session that a request of a client has begun."""
+    return f"{PREFIX}:request:{digest}"
 
 
 def lock_key(session_id: str, scope: str) -> str:

@@ -26,6 +26,7 @@ TAKEN_BY = {
     "docs/guards.md": ("tests/documents/test_guards.py",),
     "docs/limits.md": ("tests/documents/test_limits.py",),
     "docs/local.md": ("tests/documents/test_local.py",),
+    "docs/mcp.md": ("tests/web/mcp/test_mcp_page.py",),
     "docs/memory.md": ("tests/documents/test_memory.py",),
     "docs/models.md": ("tests/agents/llm/test_models_page.py",),
     "docs/modes.md": ("tests/documents/test_modes.py",),

@@ -1,0 +1,188 @@
+"""MCP over HTTP, as `symposia serve` serves it: tokens, tenants, forms, and what a wait leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+
+import httpx
+import httpx2
+import pytest
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from redis import Redis
+
+from live import LiveWorker, until
+from mcp_clients import ERAS, INITIALIZE, answering, run
+from scaling import patient
+from servers.web import WebServer
+
+pytestmark = pytest.mark.long
+
+HEADERS = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture(scope="module")
+def server(terminal):
+    """`symposia serve` that needs tokens."""
+    server = WebServer(terminal.folder, {**terminal.settings, "mcp_wait_s": "30"}, options=())
+    yield server.start()
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def impatient(terminal):
+    """`symposia serve` whose calls wait for a second."""
+    server = WebServer(terminal.folder, {**terminal.settings, "mcp_wait_s": "1"}, options=())
+    yield server.start()
+    server.close()
+
+
+def url(server):
+    return f"http://127.0.0.1:{server.port}/mcp"
+
+
+@asynccontextmanager
+async def connected(server, token, **how):
+    headers = {"Authorization": f"Bearer {token}"}
+    async with AsyncExitStack() as stack:
+        http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=patient(30)))
+        transport = streamable_http_client(url(server), http_client=http)
+        yield await stack.enter_async_context(Client(transport, **how))
+
+
+def test_request_without_a_valid_token_is_401(server):
+    for headers in (HEADERS, {**HEADERS, "Authorization": "Bearer sym_1_2"}):
+        answer = httpx.post(url(server), json=INITIALIZE, headers=headers)
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+@ERAS
+def test_question_is_a_form_over_http(server, create_token, mode):
+    async def steps():
+        form = answering("accept", "yes")
+        async with connected(server, create_token("ann"), mode=mode, elicitation_callback=form) as client:
+            heard = []
+
+            async def report(_progress, _total, message):
+                heard.append(message)
+
+            result = await client.call_tool("old_room", {}, progress_callback=report)
+            data = result.structured_content
+            assert (data["status"], data["text"]) == ("completed", "yes")
+            assert "cleaner: yes" in heard
+
+    run(steps())
+
+
+def test_another_tenant_sees_nothing(server, create_token):
+    async def steps():
+        async with (
+            connected(server, create_token("ann")) as ann,
+            connected(server, create_token("eve", tenant="other")) as eve,
+        ):
+            data = (await ann.call_tool("old_room", {})).structured_content
+            session = {"session_id": data["session_id"]}
+            about = {**session, "question_id": data["questions"][0]["id"], "answer": "yes"}
+            for name, arguments in (
+                ("get_session", session),
+                ("cancel_session", session),
+                ("reply_to_question", about),
+            ):
+                refused = await eve.call_tool(name, arguments)
+                assert refused.is_error
+                assert "not found" in refused.content[0].text
+            assert (await eve.call_tool("list_sessions", {})).structured_content["sessions"] == []
+            assert (await eve.read_resource("symposia://inbox")).contents[0].text == "[]"
+            assert [str(found.uri) for found in (await eve.list_resources()).resources] == [
+                "symposia://inbox"
+            ]
+            with pytest.raises(MCPError, match="not found"):
+                await eve.read_resource(f"symposia://sessions/{data['session_id']}/transcript")
+            assert data["session_id"] in (await ann.read_resource("symposia://inbox")).contents[0].text
+            await ann.call_tool("cancel_session", session)
+
+    run(steps())
+
+
+def test_connection_of_another_caller_is_not_found(server, create_token):
+    opened = httpx.post(
+        url(server), json=INITIALIZE, headers={**HEADERS, "Authorization": f"Bearer {create_token('ann')}"}
+    )
+    assert opened.status_code == 200
+    taken = {**HEADERS, "Mcp-Session-Id": opened.headers["mcp-session-id"]}
+    for name, tenant in (("eve", "shop"), ("ann", "other")):
+        headers = {**taken, "Authorization": f"Bearer {create_token(name, tenant=tenant)}"}
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        assert httpx.post(url(server), json=ping, headers=headers).status_code == 404
+
+
+def test_caller_without_a_scope_is_refused(server, create_token):
+    async def steps():
+        async with connected(server, create_token("bob", scope="read")) as bob:
+            refused = await bob.call_tool("poem", {"topic": "doors"})
+            assert refused.is_error
+            assert "submit" in refused.content[0].text
+
+    run(steps())
+
+
+def test_deadline_ends_an_open_form_and_leaves_no_connection(impatient, terminal, create_token):
+    """A form that the person never closes: the call ends, and so do its connections to Redis."""
+
+    async def form(_context, _params):
+        await asyncio.Event().wait()
+
+    async def call_side_by_side(client, count):
+        results = await asyncio.gather(*(client.call_tool("old_room", {}) for _ in range(count)))
+        for result in results:
+            data = result.structured_content
+            assert len(data["questions"]) == 1
+            await client.call_tool("cancel_session", {"session_id": data["session_id"]})
+
+    async def steps():
+        def readers():
+            return [known["cmd"] for known in redis.client_list() if known["cmd"].startswith("xread")]
+
+        token = create_token("ann")
+        with Redis.from_url(terminal.settings["redis_url"]) as redis:
+            await asyncio.to_thread(until, lambda: not readers(), what="nobody reads yet")
+            async with connected(impatient, token, mode="legacy", elicitation_callback=form) as client:
+                await call_side_by_side(client, 5)
+                before = len(redis.client_list())
+                for _ in range(3):
+                    await call_side_by_side(client, 5)
+                await asyncio.to_thread(until, lambda: not readers(), what="nobody reads")
+                # The client keeps the connections of at most 16 threads.
+                assert len(redis.client_list()) <= before + 5
+
+    run(steps())
+
+
+def test_call_survives_the_worker(server, terminal, create_token, gate):
+    """The worker of the turn is killed while a call waits; another one ends the session."""
+    log = gate.with_name("log")
+
+    async def steps():
+        async with connected(server, create_token("ann")) as client:
+            call = asyncio.create_task(client.call_tool("killed", {"gate": str(gate), "log": str(log)}))
+            await asyncio.to_thread(until, log.exists, what="the turn has begun")
+            first.process.kill()
+            gate.touch()
+            with closing(_worker("second", terminal)):
+                data = (await call).structured_content
+            assert (data["status"], data["ended"]) == ("completed", True)
+
+    with closing(_worker("first", terminal)) as first:
+        first.wait_ready()
+        run(steps())
+
+
+def _worker(name, terminal):
+    """Only such a worker runs the turns of the agent of the session file `killed`."""
+    environment = {f"SYMPOSIA_{key.upper()}": value for key, value in terminal.settings.items()}
+    options = ["-Q", "symposia.on.doomed"]
+    return LiveWorker(
+        name, terminal.folder, environment, app="symposia.workers", concurrency=1, options=options
+    )

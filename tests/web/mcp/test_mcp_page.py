@@ -1,0 +1,62 @@
+"""The configurations of docs/mcp.md, as clients read them."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from documents.pages import Page
+from mcp_clients import run
+from processes.terminal import PROGRAM
+from servers.web import WebServer
+
+PAGE = Page("docs/mcp.md")
+STDIO = PAGE.take("json", '"command"')
+HTTP = PAGE.take("json", '"headers"')
+
+
+@pytest.mark.long
+def test_configuration_starts_the_server(terminal):
+    folder = str(terminal.folder)
+    server = json.loads(
+        STDIO.replace("/srv/shop/standup.yaml", f"{folder}/0.yaml").replace("/srv/shop", folder)
+    )
+    configured = server["mcpServers"]["symposia"]
+    started = StdioServerParameters(
+        command=configured["command"].replace("symposia", str(PROGRAM)),
+        args=configured["args"],
+        env={**terminal.environment, **configured["env"]},
+    )
+
+    async def steps():
+        async with Client(started) as client:
+            assert "standup" in {tool.name for tool in (await client.list_tools()).tools}
+
+    run(steps())
+
+
+@pytest.mark.long
+def test_configuration_reaches_the_server_over_http(terminal, create_token):
+    server = WebServer(terminal.folder, terminal.settings, options=())
+    configured = json.loads(HTTP)["mcpServers"]["symposia"]
+    address = configured["url"].replace("https://symposia.example.com", f"http://127.0.0.1:{server.port}")
+    headers = {
+        name: value.replace("sym_...", create_token("ann")) for name, value in configured["headers"].items()
+    }
+
+    async def steps():
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(address, http_client=http)) as client,
+        ):
+            assert "poem" in {tool.name for tool in (await client.list_tools()).tools}
+
+    server.start()
+    try:
+        run(steps())
+    finally:
+        server.close()

@@ -1,0 +1,1 @@
+"""Sessions as tools of MCP clients: each session file of the setting `jobs` is a tool."""

@@ -1,0 +1,91 @@
+"""The MCP server over streamable HTTP at `/mcp`, with the callers of the HTTP API."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from fastapi import FastAPI
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.context import ServerRequestContext
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from ...models.errors import SymposiaError
+from ...models.identity import Caller
+from ..context import WebContext
+from ..problems import problem_of, problem_response
+from .options import ServerOptions
+from .server import build_server
+from .session_tools import SessionTools
+
+PATH = "/mcp"
+#: Maximum number of connected clients of a process.
+_MAX_CLIENTS = 1_000
+#: Key of the caller in the scope of a request.
+_CALLER = "symposia.caller"
+
+
+def mount(app: FastAPI, context: WebContext) -> None:
+    """Add the MCP server to an app.
+
+    Raises:
+        InvalidInput: Two session files would have the same tool name.
+    """
+    app.router.routes.append(Route(PATH, McpEndpoint(context), include_in_schema=False))
+
+
+class McpEndpoint:
+    """The ASGI app: finds the caller, and passes the request to the SDK."""
+
+    def __init__(self, context: WebContext) -> None:
+        self._context = context
+        settings = context.settings
+        options = ServerOptions(settings.mcp_wait_s, cancels=settings.mcp_cancel_sessions)
+        server = build_server(context, SessionTools.of(settings), options, find_caller=_caller_of)
+        self._manager = StreamableHTTPSessionManager(server, max_sessions=_MAX_CLIENTS)
+        self._running: asyncio.Task[None] | None = None
+        self._is_ready = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        header = next((value for name, value in scope["headers"] if name == b"authorization"), None)
+        try:
+            caller = await self._context.identify(None if header is None else header.decode("latin-1"))
+            self._context.limits.count_request(caller)
+            await self._start()
+            # Each request may wait: it counts as a stream.
+            with self._context.limits.stream(caller):
+                known = {**scope, _CALLER: caller, "user": _user_of(caller)}
+                await self._manager.handle_request(known, receive, send)
+        except SymposiaError as error:
+            await problem_of(error)(scope, receive, send)
+        except HTTPException as error:
+            refusal = problem_response(error.status_code, str(error.detail), headers=error.headers)
+            await refusal(scope, receive, send)
+
+    async def _start(self) -> None:
+        """Start the manager with the first request: an app that is mounted in another one has no lifespan."""
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
+        await self._is_ready.wait()
+
+    async def _run(self) -> None:
+        async with self._manager.run():
+            self._is_ready.set()
+            await self._context.closing.wait()
+
+
+def _user_of(caller: Caller) -> AuthenticatedUser:
+    """Return the caller for the SDK, which lets no other one use the connection of a client."""
+    token = AccessToken(token="", client_id=caller.name, subject=caller.tenant, scopes=[])
+    return AuthenticatedUser(token)
+
+
+def _caller_of(request: ServerRequestContext[Any, Any]) -> Caller:
+    """Return the caller of the HTTP request that brought a message."""
+    return cast("Caller", cast("Request", request.request).scope[_CALLER])
