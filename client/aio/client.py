@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from ...config.settings import Settings
     from ...jobs.collab import CollabJob
     from ...models.sessions.submission import Submission
-    from .jobs import AsyncConversations, AsyncDialogMemory, AsyncLongTermMemory, AsyncSchedules
+    from .jobs import (
+        AsyncConversations,
+        AsyncDialogMemory,
+        AsyncLongTermMemory,
+        AsyncSchedules,
+        AsyncWebhooks,
+    )
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -147,6 +153,13 @@ class AsyncClient(AsyncWrapper[Client]):
         from .jobs import AsyncSchedules
 
         return AsyncSchedules(lambda: self._blocking().schedules, self._threads)
+
+    @property
+    def webhooks(self) -> AsyncWebhooks:
+        """Webhooks: signed events of sessions and reviews to other systems."""
+        from .jobs import AsyncWebhooks
+
+        return AsyncWebhooks(lambda: self._blocking().webhooks, self._threads)
 
     @property
     def memory(self) -> AsyncDialogMemory:

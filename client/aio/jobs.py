@@ -35,6 +35,7 @@ from ...state.redis.readers import Entry, Stream, read_message, read_stored
 from ...state.streams.hub import HubReader
 from ...state.streams.pieces import astream_pieces
 from ...workspace.service import WorkspaceService
+from ..webhooks.service import Webhooks
 from .async_methods import AsyncWrapper, CallThreads, async_iterator, async_method, document_as
 
 
@@ -320,6 +321,15 @@ class AsyncSchedules(AsyncWrapper[Schedules]):
     remove = async_method(Schedules.remove)
     run_now = async_method(Schedules.run_now)
     history = async_method(Schedules.history)
+
+
+class AsyncWebhooks(AsyncWrapper[Webhooks]):
+    """`Webhooks` for asyncio."""
+
+    entries = async_method(Webhooks.entries)
+    deliveries = async_method(Webhooks.deliveries)
+    send = async_method(Webhooks.send)
+    test = async_method(Webhooks.test)
 
 
 class AsyncDialogMemory(AsyncWrapper[DialogMemory]):

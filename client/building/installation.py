@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ...state.presence import WorkerPresence
     from ...tasks.runtime.graph import TaskGraph
     from ...workspace.service import WorkspaceService
+    from ..webhooks.service import Webhooks
 
 
 class Installation:
@@ -64,6 +65,15 @@ class Installation:
             partial(send_schedule_task, self._find_app),
             partial(_check_schedule, workers=self.sessions.workers),
         )
+
+    @cached_property
+    def webhooks(self) -> Webhooks:
+        """The webhooks."""
+        from ...state.webhooks import WebhookStore
+        from ..webhooks.service import Webhooks
+        from ..webhooks.webhooks_file import load_webhooks
+
+        return Webhooks(partial(load_webhooks, self.settings), WebhookStore(self.redis))
 
     @cached_property
     def memory(self) -> DialogMemory:

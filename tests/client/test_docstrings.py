@@ -13,7 +13,9 @@ from symposia.client.aio.jobs import (
     AsyncDialogMemory,
     AsyncLongTermMemory,
     AsyncSchedules,
+    AsyncWebhooks,
 )
+from symposia.client.webhooks.service import Webhooks
 from symposia.schedules.schedules import Schedules
 from symposia.workspace.service import WorkspaceService
 
@@ -26,6 +28,8 @@ CLASSES = (
     symposia.AsyncReviewJob,
     Schedules,
     AsyncSchedules,
+    Webhooks,
+    AsyncWebhooks,
     symposia.DialogMemory,
     AsyncDialogMemory,
     AsyncLongTermMemory,
@@ -58,6 +62,8 @@ RAISE_THEMSELVES = (
     symposia.AsyncClient,
     Schedules,
     AsyncSchedules,
+    Webhooks,
+    AsyncWebhooks,
     WorkspaceService,
     AsyncConversations,
 )

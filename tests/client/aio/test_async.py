@@ -22,7 +22,9 @@ from symposia.client.aio.jobs import (
     AsyncDialogMemory,
     AsyncLongTermMemory,
     AsyncSchedules,
+    AsyncWebhooks,
 )
+from symposia.client.webhooks.service import Webhooks
 from symposia.config.settings import load_settings
 from symposia.errors import ClientClosed
 from symposia.jobs.collab import CollabJob
@@ -39,6 +41,7 @@ TWINS = {
     CollabJob: AsyncCollabJob,
     ReviewJob: AsyncReviewJob,
     Schedules: AsyncSchedules,
+    Webhooks: AsyncWebhooks,
     DialogMemory: AsyncDialogMemory,
     LongTermMemory: AsyncLongTermMemory,
     WorkspaceService: AsyncConversations,
