@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from ..client.aio.client import AsyncClient
 from ..config.settings import Settings, load_settings
+from . import hooks
 from .context import WebContext
 from .identity import build_identify
 from .limits import CallerLimits
@@ -22,7 +23,7 @@ from .routes import files, questions, sessions
 from .routing import MAX_BODY_BYTES
 
 #: Modules with a `router`.
-ROUTES = (sessions, questions, files)
+ROUTES = (sessions, questions, files, hooks)
 
 
 def create_app(

@@ -329,6 +329,7 @@ class AsyncWebhooks(AsyncWrapper[Webhooks]):
     entries = async_method(Webhooks.entries)
     deliveries = async_method(Webhooks.deliveries)
     send = async_method(Webhooks.send)
+    receive = async_method(Webhooks.receive)
     test = async_method(Webhooks.test)
 
 

@@ -69,11 +69,12 @@ class Installation:
     @cached_property
     def webhooks(self) -> Webhooks:
         """The webhooks."""
+        from ...state.hooks import HookQueue
         from ...state.webhooks import WebhookStore
         from ..webhooks.service import Webhooks
-        from ..webhooks.webhooks_file import load_webhooks
+        from ..webhooks.webhooks_file import follow_webhooks
 
-        return Webhooks(partial(load_webhooks, self.settings), WebhookStore(self.redis))
+        return Webhooks(follow_webhooks(self.settings), WebhookStore(self.redis), HookQueue(self.redis))
 
     @cached_property
     def memory(self) -> DialogMemory:

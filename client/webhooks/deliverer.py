@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable
-from threading import Lock, Thread
+from functools import partial
 from urllib.parse import urlsplit
 
 from ...agents.remote.http_call import HttpTarget
@@ -18,6 +17,7 @@ from ...agents.remote.webhook import post_webhook, signed_headers
 from ...models.errors import AgentError, InvalidInput, RedisUnavailable
 from ...models.text.redact import one_line
 from ...state.webhooks import DeliveryState, WebhookDelivery, WebhookStore
+from .call_threads import CallThreads
 from .webhooks_file import WebhookEntry, WebhooksConfig
 
 log = logging.getLogger(__name__)
@@ -89,15 +89,14 @@ class WebhookDeliverer:
         self._first_delay_ms = first_delay_ms
         self._hold_ms = hold_ms
         self._fault_hook = fault_hook
-        self._running: Counter[str] = Counter()
-        self._lock = Lock()
+        self._calls = CallThreads("symposia-webhook", most=_MAX_CALLS, most_of_one=_MAX_CALLS_OF_ONE)
 
     def sweep(self) -> int:
         """Start the calls that are due, each in a thread; return their number. Raises RedisUnavailable."""
         if not self._config().webhooks:
             return 0
         started = 0
-        while (free := _MAX_CALLS - self._running.total()) > 0:
+        while (free := self._calls.free) > 0:
             claimed = self._store.queue.claim(limit=free, hold_ms=self._hold_ms)
             for delivery_id in claimed:
                 started += self._start(delivery_id)
@@ -110,14 +109,9 @@ class WebhookDeliverer:
         if delivery is None or delivery.state is not DeliveryState.WAITING:
             self._store.queue.remove(delivery_id)
             return False
-        name = delivery.webhook
-        with self._lock:
-            is_free = self._running[name] < _MAX_CALLS_OF_ONE
-            self._running[name] += is_free
-        if not is_free:
+        if not self._calls.start(delivery.webhook, partial(self._run, delivery)):
             self._store.queue.postpone(delivery_id, _BUSY_MS)
             return False
-        Thread(target=self._run, args=(delivery,), name="symposia-webhook", daemon=True).start()
         return True
 
     def _run(self, delivery: WebhookDelivery) -> None:
@@ -125,9 +119,6 @@ class WebhookDeliverer:
             self.attempt(delivery)
         except RedisUnavailable as error:
             log.warning("delivery %s to webhook %s, will retry: %s", delivery.id, delivery.webhook, error)
-        finally:
-            with self._lock:
-                self._running[delivery.webhook] -= 1
 
     def attempt(self, delivery: WebhookDelivery) -> None:
         """Attempt a delivery once, and record its end. Raises RedisUnavailable."""

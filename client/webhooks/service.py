@@ -10,17 +10,30 @@ for delivery in webhooks.deliveries(failed=True):
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from enum import StrEnum
+from hashlib import sha256
 from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
 from ...models.errors import AgentError, AmbiguousId, DeliveryFailed, InvalidInput
 from ...models.text.ids import moment_from_ms, new_id
+from ...state.hooks import HookQueue, HookWork
 from ...state.webhooks import DeliveryState, WebhookDelivery, WebhookStore
+from .code_host_events import (
+    CodeHostName,
+    Request,
+    comment_fields,
+    delivery_id,
+    is_genuine,
+    read_event,
+    read_request,
+)
 from .deliverer import post_event, url_of
 from .events import event_body
 from .webhooks_file import EventType, WebhooksConfig
@@ -61,12 +74,29 @@ def delivery_json(delivery: WebhookDelivery) -> dict[str, Any]:
     }
 
 
+class Receipt(StrEnum):
+    """What was done with an event of a code host."""
+
+    QUEUED = "queued"
+    #: It was received before; nothing was done.
+    REPEATED = "repeated"
+    #: It asks for nothing that the hook does.
+    IGNORED = "ignored"
+    #: The queue is full; the host may send it again.
+    FULL = "full"
+    #: The signature or the token is not that of the hook.
+    REFUSED = "refused"
+    #: There is no such hook.
+    UNKNOWN = "unknown"
+
+
 class Webhooks:
     """The webhooks of one installation. `config` returns those of the webhooks file."""
 
-    def __init__(self, config: Callable[[], WebhooksConfig], store: WebhookStore) -> None:
+    def __init__(self, config: Callable[[], WebhooksConfig], store: WebhookStore, hooks: HookQueue) -> None:
         self._config = config
         self._store = store
+        self._hooks = hooks
 
     def entries(self) -> list[WebhookStatus]:
         """Return the configured webhooks, by name.
@@ -120,12 +150,12 @@ class Webhooks:
         )
         return [*islice(found, count)]
 
-    def send(self, name: str, delivery_id: str) -> WebhookDelivery:
+    def send(self, name: str, delivery: str) -> WebhookDelivery:
         """Queue a delivery again, with the same id and body. Workers send it.
 
         Args:
             name: The webhook.
-            delivery_id: Id of the delivery, or the beginning of it.
+            delivery: Id of the delivery, or the beginning of it.
 
         Returns:
             The delivery as it was.
@@ -136,14 +166,50 @@ class Webhooks:
             RedisUnavailable: Redis does not answer.
         """
         self._config().webhook(name)
-        fitting = [
-            it for it in self._store.deliveries() if it.webhook == name and it.id.startswith(delivery_id)
-        ]
+        fitting = [it for it in self._store.deliveries() if it.webhook == name and it.id.startswith(delivery)]
         if len(fitting) > 1:
-            raise AmbiguousId(delivery_id, [delivery.id for delivery in fitting], kind="deliveries")
+            raise AmbiguousId(delivery, [it.id for it in fitting], kind="deliveries")
         if not fitting or not self._store.send_again(fitting[0].id):
-            raise InvalidInput("delivery", delivery_id, f"must be a delivery of the webhook {name}")
+            raise InvalidInput("delivery", delivery, f"must be a delivery of the webhook {name}")
         return fitting[0]
+
+    def receive(self, host: str, name: str, headers: Mapping[str, str], body: bytes) -> Receipt:
+        """Take an event that a code host has sent, and queue what it asks for. Workers do it.
+
+        Args:
+            host: `github` or `gitlab`.
+            name: The hook, as in the webhooks file.
+            headers: Headers of the request.
+            body: Its body, as it was sent.
+
+        Returns:
+            What was done with it.
+
+        Raises:
+            InvalidInput: The event is not JSON, or not of the repository of the hook.
+            RedisUnavailable: Redis does not answer; the host may send the event again.
+        """
+        config, kind = self._config(), CodeHostName(host)
+        entry = config.hooks.get(name)
+        if entry is None:
+            return Receipt.UNKNOWN
+        headers = {name.lower(): value for name, value in headers.items()}
+        if not is_genuine(kind, config.secret(entry.secret_env), headers, body):
+            return Receipt.REFUSED
+        data = read_event(body)
+        request = read_request(kind, data, entry.repository)
+        digest = sha256(name.encode() + b"|" + body).hexdigest()
+        if request is Request.REVIEW and entry.review is not None:
+            work, stored = HookWork("review", name), ""
+        elif request is Request.COMMENT and entry.deliver is not None:
+            work = HookWork("comment", name, digest)
+            stored = json.dumps({"received_ms": int(time.time() * 1000), "event": comment_fields(data)})
+        else:
+            return Receipt.IGNORED
+        seen = [digest]
+        if given := delivery_id(kind, headers):
+            seen.append(sha256(f"{host}|{name}|{given}".encode()).hexdigest())
+        return Receipt(self._hooks.receive(work, stored, seen=seen))
 
     def test(self, name: str) -> float:
         """Send an event of the type `webhook.test` from this process, which needs the secret.
