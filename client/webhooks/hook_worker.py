@@ -33,6 +33,8 @@ _ANSWER_S, HOLD_MS = 300, 600_000
 _FIRST_DELAY_MS, _MAX_DELAY_MS = 10_000, 3_600_000
 #: Milliseconds until work is checked again whose hook has no free call.
 _BUSY_MS = 1_000
+#: Milliseconds until a review that is asked for again is checked, while the schedule runs.
+_RUNNING_MS = 5_000
 
 
 class HookClient(Protocol):
@@ -151,7 +153,15 @@ class HookWorker:
             return False
         log.info("hook %s: comment on pull request %d: %s", work.hook, result.pull_request, result.action)
         if result.action is ReplyAction.REVIEW and entry.review is not None:
-            schedule = self._client().schedules.get(entry.review).schedule
-            forget_pull(self._pulls, schedule, result.pull_request)
-            self._queue.add_now(HookWork("review", work.hook))
+            return self._review_again(work, entry.review, result.pull_request)
+        return True
+
+    def _review_again(self, work: HookWork, name: str, number: int) -> bool:
+        """Let a schedule review a pull request once more; return whether that is queued."""
+        schedule = self._client().schedules.get(name)
+        if schedule.running is not None:  # at its end, it records what it has reviewed
+            self._queue.postpone(work, _RUNNING_MS)
+            return False
+        forget_pull(self._pulls, schedule.schedule, number)
+        self._queue.add_now(HookWork("review", work.hook))
         return True
