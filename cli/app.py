@@ -54,6 +54,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "Human answers and usage": {"sessions.inbox": ("inbox", "reply"), "operations.tenant": ("tenant",)},
     "Evaluations": {"evaluations": ("eval",)},
     "Reviews and schedules": {"reviews.review": ("review",), "reviews.schedule": ("schedule",)},
+    "Webhooks": {"operations.webhook": ("webhook",)},
     "Tasks and conversations": {"workspace.task": ("task",), "workspace.conversation": ("conversation",)},
     "Archive and memory": {"operations.storage": ("memory", "restore", "prune")},
     "Alignment documents": {"alignment": ("lint", "dialogue")},
@@ -74,6 +75,7 @@ _WRITING = frozenset(
         "": "run submit continue fork activate suspend resume stop cancel add remove instruct post reply eval "
         "restore prune worker beat callbacks serve",
         "review": "files sessions eval cancel retry",
+        "webhook": "send",
         "schedule": "add pause resume remove run-now",
         "memory": "forget share unshare",
         "token": "create revoke",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..state.tokens import TokenStore
     from ..workspace.service import WorkspaceService
     from .building.installation import Installation
+    from .webhooks.service import Webhooks
 
 
 class Client(ReviewCommentMethods, ReviewMethods):
@@ -50,6 +51,11 @@ class Client(ReviewCommentMethods, ReviewMethods):
     def schedules(self) -> Schedules:
         """Schedules: sessions and reviews at set times."""
         return self._parts.schedules
+
+    @property
+    def webhooks(self) -> Webhooks:
+        """Webhooks: signed events of sessions and reviews to other systems."""
+        return self._parts.webhooks
 
     @property
     def memory(self) -> DialogMemory:

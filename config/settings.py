@@ -61,7 +61,7 @@ METRICS_PORT = variable_of("metrics_port")
 PATHS = frozenset(
     {
         *("agents_file", "data_dir", "deliveries_file", "jobs", "review_roots"),
-        *("schedules_file", "session_root"),
+        *("schedules_file", "session_root", "webhooks_file"),
     }
 )
 
@@ -289,6 +289,9 @@ class Settings(BaseModel):
     schedules_file: Annotated[
         ExpandedPath | None, Unset("`schedules.toml` in the working folder, if it exists")
     ] = Field(default=None, description="File of the schedules that the beat loads.")
+    webhooks_file: Annotated[
+        ExpandedPath | None, Unset("`webhooks.toml` in the working folder, if it exists")
+    ] = Field(default=None, description="File of the [webhooks](webhooks.md), outgoing and incoming.")
 
     on_end_urls: Annotated[WebUrls, Unset("none")] = Field(
         default=(),

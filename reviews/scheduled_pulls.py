@@ -25,7 +25,7 @@ from .scheduled_reviews import (
     request_for_folder,
 )
 from .sources.fetching import check_out_pull
-from .state.reviewed_pulls import MAX_ERROR, PullReview, PullsRun
+from .state.reviewed_pulls import MAX_ERROR, PullReview, PullsRun, ReviewedPulls
 from .values.changes import ChangeDescription
 
 log = logging.getLogger(__name__)
@@ -205,6 +205,11 @@ class ScheduledPulls:
             elif review.batch_id is not None:
                 self._reviews.cancel(schedule, schedule_run.model_copy(update={"id": review.batch_id}))
         pulls.remember(_series(schedule), list(filter(None, ended)), closed=())
+
+
+def forget_pull(pulls: ReviewedPulls, schedule: Schedule, number: int) -> None:
+    """Let the next run of a schedule review a pull request again, although its commit is reviewed."""
+    pulls.remember(_series(schedule), (), closed=(number,))
 
 
 def _action(schedule: Schedule) -> ReviewAction:

@@ -109,6 +109,39 @@ class NoEndMessages:
         """Do nothing."""
 
 
+class SessionEvents(Protocol):
+    """Receiver of events of sessions, for webhooks. Each method may be called again for the same event.
+
+    The caller calls before the session leaves the due index, or has its next check. So a process that dies, or a call
+    that raises, leaves the event to the sweep.
+    """
+
+    @property
+    def has_questions(self) -> bool:
+        """Whether questions are of interest."""
+        ...
+
+    def ended(self, facts: SessionFacts, state: SessionState) -> None:
+        """Record that a session has ended. Raises RedisUnavailable."""
+        ...
+
+    def asked(self, facts: SessionFacts, state: SessionState, number: int) -> None:
+        """Record that a turn is parked with a question. Raises RedisUnavailable."""
+        ...
+
+
+class NoSessionEvents:
+    """Receiver that ignores everything."""
+
+    has_questions = False
+
+    def ended(self, facts: SessionFacts, state: SessionState) -> None:
+        """Do nothing."""
+
+    def asked(self, facts: SessionFacts, state: SessionState, number: int) -> None:
+        """Do nothing."""
+
+
 class HeldSessions(Protocol):
     """Report of the sessions that this process works on."""
 

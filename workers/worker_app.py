@@ -33,6 +33,7 @@ from .steps.monitoring import HealthStep, MetricsStep, write_counts
 from .steps.session_steps import OnceStep, SessionStepsStep, install_revoke
 from .steps.startup import AgentsQueueStep, OptionsStep, RuntimeStep, end_worker
 from .steps.sweep import SentTimeStep, SweepStep
+from .steps.webhook_steps import HookStep, WebhookStep
 from .tracing.setup import start_tracing
 
 #: Modules of our Celery tasks.
@@ -69,6 +70,7 @@ def prepare_worker(app: Celery) -> None:
             NotesStep,
             DeliveryStep,
             HeartbeatStep,
+            HookStep,
             LostWorkersStep,
             MetricsStep,
             OnceStep,
@@ -79,6 +81,7 @@ def prepare_worker(app: Celery) -> None:
             SessionStepsStep,
             SweepStep,
             TaskStep,
+            WebhookStep,
         }
     )
     app.steps["consumer"].update({HealthStep, KeptTasksStep, SentEventsStep, SentTimeStep})

@@ -12,6 +12,7 @@ from ...client.building.broker import broker_url_in_use, check_broker, check_que
 from ...client.building.connection import archive_url, open_archive, resolve_redis_url
 from ...client.building.memory import dialog_memory, memory_url, pending_notes, recollections_of
 from ...client.building.workspace import count_overdue_tasks
+from ...client.webhooks.webhooks_file import load_webhooks
 from ...config.project import describe_owner
 from ...config.settings import Settings
 from ...jobs.conditions import ATTENTIONS
@@ -42,6 +43,7 @@ from ...state.redis.connect import connect
 from ...state.redis.keys import DUE, REVIEWS_DUE
 from ...state.redis.readers import server_ms
 from ...state.sessions.archiving import ArchiveQueue
+from ...state.webhooks import DeliveryState, WebhookStore
 from ...state.worker_routes import AwaitedAgents, describe_awaited, find_unserved
 from ...workers.local.code_check import importing_as_workers
 from .machine_checks import (
@@ -133,6 +135,7 @@ def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckRes
         yield _archive_queue(client, settings)
         yield from _schedules(client)
         yield from _deliveries(client, settings)
+        yield from _webhooks(client, settings)
     except (StateError, RedisError, OSError) as error:
         yield failed_server(url, error)
 
@@ -204,6 +207,30 @@ def _deliveries(client: Redis, settings: Settings) -> Iterator[CheckResult]:
     for line in index.failures(count=3):
         yield warning("deliveries", f"delivery failed: {line}", "to read the report: symposia review show ID")
     yield from _pull_requests(client, deliveries)
+
+
+def _webhooks(client: Redis, settings: Settings) -> Iterator[CheckResult]:
+    """Check the webhooks file: its problems, and failed deliveries."""
+    try:
+        config = load_webhooks(settings)
+    except InvalidInput as error:
+        yield warning("webhooks", str(error), "correct this file; no worker starts with it")
+        return
+    if not (config.webhooks or config.hooks):
+        return
+    store = WebhookStore(client)
+    outgoing, incoming = (", ".join(sorted(names)) or "none" for names in (config.webhooks, config.hooks))
+    yield good(
+        "webhooks", f"outgoing: {outgoing}; incoming: {incoming}; {store.waiting()} pending deliveries"
+    )
+    for problem in config.problems():
+        yield warning("webhooks", problem, "set it for the workers and `symposia serve`, which use it")
+    failed = [delivery for delivery in store.deliveries() if delivery.state is DeliveryState.FAILED]
+    for delivery in failed[:3]:
+        text = f"delivery of {delivery.event} to {delivery.webhook} failed: {delivery.error}"
+        yield warning(
+            "webhooks", text, f"to send it again: symposia webhook send {delivery.webhook} {delivery.id[:8]}"
+        )
 
 
 def _pull_requests(client: Redis, deliveries: Destinations) -> Iterator[CheckResult]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         AsyncLongTermMemory,
         AsyncSchedules,
         AsyncTokenStore,
+        AsyncWebhooks,
     )
 
 P = ParamSpec("P")
@@ -153,6 +154,13 @@ class AsyncClient(AsyncWrapper[Client]):
         from .jobs import AsyncSchedules
 
         return AsyncSchedules(lambda: self._blocking().schedules, self._threads)
+
+    @property
+    def webhooks(self) -> AsyncWebhooks:
+        """Webhooks: signed events of sessions and reviews to other systems."""
+        from .jobs import AsyncWebhooks
+
+        return AsyncWebhooks(lambda: self._blocking().webhooks, self._threads)
 
     @property
     def memory(self) -> AsyncDialogMemory:

@@ -36,6 +36,7 @@ from ...state.streams.hub import HubReader
 from ...state.streams.pieces import astream_pieces
 from ...state.tokens import TokenStore
 from ...workspace.service import WorkspaceService
+from ..webhooks.service import Webhooks
 from .async_methods import AsyncWrapper, CallThreads, async_iterator, async_method, document_as
 
 
@@ -338,6 +339,16 @@ class AsyncTokenStore(AsyncWrapper[TokenStore]):
     revoke = async_method(TokenStore.revoke)
     find_caller = async_method(TokenStore.find_caller)
     any_valid = async_method(TokenStore.any_valid)
+
+
+class AsyncWebhooks(AsyncWrapper[Webhooks]):
+    """`Webhooks` for asyncio."""
+
+    entries = async_method(Webhooks.entries)
+    deliveries = async_method(Webhooks.deliveries)
+    send = async_method(Webhooks.send)
+    receive = async_method(Webhooks.receive)
+    test = async_method(Webhooks.test)
 
 
 class AsyncDialogMemory(AsyncWrapper[DialogMemory]):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ...state.tokens import TokenStore
     from ...tasks.runtime.graph import TaskGraph
     from ...workspace.service import WorkspaceService
+    from ..webhooks.service import Webhooks
 
 
 class Installation:
@@ -65,6 +66,16 @@ class Installation:
             partial(send_schedule_task, self._find_app),
             partial(_check_schedule, workers=self.sessions.workers),
         )
+
+    @cached_property
+    def webhooks(self) -> Webhooks:
+        """The webhooks."""
+        from ...state.hooks import HookQueue
+        from ...state.webhooks import WebhookStore
+        from ..webhooks.service import Webhooks
+        from ..webhooks.webhooks_file import follow_webhooks
+
+        return Webhooks(follow_webhooks(self.settings), WebhookStore(self.redis), HookQueue(self.redis))
 
     @cached_property
     def memory(self) -> DialogMemory:

@@ -6,6 +6,7 @@ Separate from `app.py`, because that imports Celery, and a program that only rea
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ...config.settings import Settings
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ...archive.archive import Archive
     from ...reviews.state.records import BatchHead
     from ...reviews.values.runs import ReviewRun
+    from ..webhooks.events import WebhookEvents
 
 
 def build_review_context(
@@ -48,6 +50,13 @@ def build_review_context(
         from ...reviews.celery_tasks import deliverer_of
 
         deliverer_of(find_app()).queue_deliveries(run, head)
+        events().review_ended(run)
+
+    @cache
+    def events() -> WebhookEvents:
+        from .webhooks import webhook_events
+
+        return webhook_events(settings, client)
 
     sessions, index = SessionStore(client), SessionIndex(client)
     return ReviewContext(

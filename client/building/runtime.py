@@ -34,7 +34,7 @@ from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.store import SessionStore
 from ...state.tenant_lanes import TenantLanes
 from ...state.worker_routes import WorkerRoutes
-from ...tasks.ports import EndMessages, NoEndMessages, Tracing
+from ...tasks.ports import EndMessages, NoEndMessages, NoSessionEvents, SessionEvents, Tracing
 from ...tasks.runtime.archiving import Archiver, ArchivingTimes
 from ...tasks.runtime.end_messages import AppEndMessages
 from ...tasks.runtime.graph import TaskGraph
@@ -62,6 +62,7 @@ from .broker import check_servers, secrets_in_use
 from .connection import open_archive
 from .memory import turn_memory, turn_recollections
 from .sessions import session_opener
+from .webhooks import webhook_events
 
 if TYPE_CHECKING:
     from ...archive.sessions.reader import ArchiveReader
@@ -206,9 +207,11 @@ def build_runtime(
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
     served = partial(served_queues, app)
     end_messages: EndMessages = NoEndMessages()
+    events: SessionEvents = NoSessionEvents()
     if app is not None:
         on_session_ended = _notify_reviews(ReviewQueue(lambda: app))
         end_messages = AppEndMessages(app)
+        events = webhook_events(settings, client)
         graph = graph or TaskGraph(
             lambda: app,
             can_run=lambda need: can_run_here(agents(), served(), need),
@@ -254,6 +257,7 @@ def build_runtime(
             tracing=tracing,
             on_session_ended=on_session_ended,
             end_messages=end_messages,
+            events=events,
         ),
         limits=limits,
     )

@@ -49,6 +49,12 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:steps` | sorted set | steps of Celery canvases that are not over, and ended sessions with `on_end`, by the time of the next check |
 | `symposia:deliveries` | sorted set | delivery queue: reports to deliver, by the time of the next attempt; capped |
 | `symposia:deliveries:failed` | list | newest deliveries that failed permanently; capped, TTL one week |
+| `symposia:{webhooks}:queue` | sorted set | queued deliveries of webhooks, by the time of the next attempt; capped, TTL one week |
+| `symposia:{webhooks}:deliveries` | sorted set | listed deliveries, by the time of their event; capped, TTL one week |
+| `symposia:{webhooks}:delivery:ID` | hash | a delivery: webhook, event, body, state, attempts; TTL one week |
+| `symposia:{hooks}:queue` | sorted set | work of incoming hooks (`review|HOOK`, `comment|HOOK|EVENT`), by the time of its next start; capped, TTL one day |
+| `symposia:{hooks}:event:EVENT` | string | a comment that a hook received, as JSON; TTL one day |
+| `symposia:{hooks}:seen:DIGEST` | string | exists if a hook has received this event; TTL one week |
 | `symposia:reviews:decisions` | hash | decisions of people about findings, by id: see `reviews/state/decisions.py`; capped |
 | `symposia:reviews:reply:DIGEST` | string | token of the call that answers a comment on a pull request; TTL one hour |
 | `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
@@ -103,6 +109,9 @@ REVIEWS_DUE = f"{PREFIX}:reviews:due"
 DELIVERIES = f"{PREFIX}:deliveries"
 FAILED_DELIVERIES = f"{PREFIX}:deliveries:failed"
 DECISIONS = f"{PREFIX}:reviews:decisions"
+WEBHOOK_QUEUE = f"{PREFIX}:{{webhooks}}:queue"
+WEBHOOK_DELIVERIES = f"{PREFIX}:{{webhooks}}:deliveries"
+HOOK_QUEUE = f"{PREFIX}:{{hooks}}:queue"
 MEMORY_COUNTS = f"{PREFIX}:memory"
 PENDING_NOTES = f"{PREFIX}:notes"
 LIVE = f"{PREFIX}:{{metrics}}:live"
@@ -235,6 +244,16 @@ def reply_key(repository: str, comment_id: str) -> str:
 def token_key(token_id: str) -> str:
     """Return the key of a token of a caller."""
     return f"{TOKENS}token:{token_id}"
+
+
+def webhook_delivery_key(delivery_id: str) -> str:
+    """Return the key of the record of a delivery to a webhook."""
+    return f"{PREFIX}:{{webhooks}}:delivery:{delivery_id}"
+
+
+def hook_key(part: str, name: str) -> str:
+    """Return the key of what an incoming hook has received: `event` or `seen`."""
+    return f"{PREFIX}:{{hooks}}:{part}:{name}"
 
 
 def reviewed_pulls_key(schedule: str) -> str:

@@ -118,6 +118,7 @@ def dispatch_plan(
         TurnMetrics(runtime.ports.metrics, facts.collab.mode).started()
     if state.is_final:
         runtime.sessions.tree.settle_end(runtime, facts, state)
+        runtime.ports.events.ended(facts, state)
         if facts.spec.on_end is not None:
             runtime.ports.end_messages.send(facts.session_id)
         if runtime.index.mark_ended(facts.session_id) and runtime.ports.tracing is not None:

@@ -35,7 +35,9 @@ from ..ports import (
     NoEndMessages,
     NoHeldSessions,
     NoMetrics,
+    NoSessionEvents,
     RecollectionPort,
+    SessionEvents,
     Tracing,
 )
 from ..views.session_views import SessionFacts, read_facts
@@ -307,6 +309,8 @@ class Ports:
     tracing: Tracing | None = None
     #: Messages of ended sessions with `on_end`; sent before a session leaves the due index.
     end_messages: EndMessages = field(default_factory=NoEndMessages)
+    #: Receiver of ends and questions.
+    events: SessionEvents = field(default_factory=NoSessionEvents)
     #: Callback for each session that a plan has ended, called at most once; only a hint.
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
 

@@ -168,6 +168,7 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     if answer.state is None or look_ms is None:
         runtime.index.drop_orphan(session_id, runtime.index)
         return 0
+    _report_questions(runtime, answer.state)
     # Set the next check before sending: a crash in between delays the session by only one grace time.
     runtime.index.reschedule(session_id, look_ms)
     if link := ParentLink.parse(answer.parent):
@@ -176,6 +177,16 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     runtime.ports.metrics.count(SWEEP_DISPATCHES, amount=sent)
     _report_to_monitors(runtime, answer.state, look_ms)
     return sent
+
+
+def _report_questions(runtime: Runtime, state: SessionState) -> None:
+    """Report the questions of parked turns, whose workers may have been lost before they did."""
+    if not runtime.ports.events.has_questions:
+        return
+    for record in state.open_turns():
+        if record.parking is not None:
+            facts = runtime.sessions.facts.get_for_state(state.session_id, state)
+            runtime.ports.events.asked(facts, state, record.number)
 
 
 def _merge_due_work(first: ScriptAnswer, second: ScriptAnswer) -> ScriptAnswer:
@@ -214,6 +225,8 @@ def _record_end(runtime: Runtime, session_id: str) -> None:
         runtime.sessions.tree.settle_end(runtime, *ended)
     elif ended is not None:
         cancel_batches(runtime, ended[1])
+    if ended is not None:
+        runtime.ports.events.ended(*ended)
     if ended is not None and ended[0].spec.on_end is not None:
         runtime.ports.end_messages.send(session_id)
     if runtime.index.mark_ended(session_id) and runtime.ports.tracing is not None and ended is not None:

@@ -104,7 +104,7 @@ def park_turn(
         wait=waiting.model_dump_json(exclude_defaults=True),
         until_in_ms=until_in_ms,
         wake_in_ms=min(until_in_ms or FAR_MS, *reminders_ms(waiting), tended_in_ms),
-        about=_about(waiting),
+        about=question_data(waiting),
         spent={**turn.journal.accounts(), turn.grant.token: outcome.usage},
         task=turn.task,
         child=None if child is None else reservation_of_child(child),
@@ -135,6 +135,8 @@ def park_turn(
 
 def _start_wait(runtime: Runtime, parked: ParkedTurn, agent: AnyAgent, word: str) -> TurnEnd:
     """Do the first work of a turn that was parked with the answer `word`."""
+    # If this worker dies before, the sweep does it: it checks the session when the lease of the turn ends.
+    runtime.ports.events.asked(parked.facts, parked.state, parked.number)
     runtime.index.set_due_by(parked.facts.session_id, parked.parking.wake_ms)
     # Closed turns and a requested stop do not wait for the answer.
     if parked.state.unconsumed() or parked.state.stop_requested:
@@ -151,7 +153,8 @@ def _start_wait(runtime: Runtime, parked: ParkedTurn, agent: AnyAgent, word: str
     return TurnEnd(word, summary, awaits=Awaits.HUMAN)
 
 
-def _about(waiting: ParkedQuestion) -> EventData:
+def question_data(waiting: ParkedQuestion) -> EventData:
+    """Return what the events of a question say about it."""
     text = waiting.question.text
     if waiting.hold is not None and waiting.is_for_guard:
         text = f"guard {waiting.hold.guard!r}: {waiting.hold.reason}"  # an answer that may be refused is not recorded

@@ -14,7 +14,9 @@ from symposia.client.aio.jobs import (
     AsyncLongTermMemory,
     AsyncSchedules,
     AsyncTokenStore,
+    AsyncWebhooks,
 )
+from symposia.client.webhooks.service import Webhooks
 from symposia.schedules.schedules import Schedules
 from symposia.state.tokens import TokenStore
 from symposia.workspace.service import WorkspaceService
@@ -30,6 +32,8 @@ CLASSES = (
     AsyncSchedules,
     TokenStore,
     AsyncTokenStore,
+    Webhooks,
+    AsyncWebhooks,
     symposia.DialogMemory,
     AsyncDialogMemory,
     AsyncLongTermMemory,
@@ -62,6 +66,8 @@ RAISE_THEMSELVES = (
     symposia.AsyncClient,
     Schedules,
     AsyncSchedules,
+    Webhooks,
+    AsyncWebhooks,
     WorkspaceService,
     AsyncConversations,
 )

@@ -23,7 +23,9 @@ from symposia.client.aio.jobs import (
     AsyncLongTermMemory,
     AsyncSchedules,
     AsyncTokenStore,
+    AsyncWebhooks,
 )
+from symposia.client.webhooks.service import Webhooks
 from symposia.config.settings import load_settings
 from symposia.errors import ClientClosed
 from symposia.jobs.collab import CollabJob
@@ -42,6 +44,7 @@ TWINS = {
     ReviewJob: AsyncReviewJob,
     Schedules: AsyncSchedules,
     TokenStore: AsyncTokenStore,
+    Webhooks: AsyncWebhooks,
     DialogMemory: AsyncDialogMemory,
     LongTermMemory: AsyncLongTermMemory,
     WorkspaceService: AsyncConversations,

@@ -31,6 +31,8 @@ FIRST_KEYS = {
     "recording": {"recorded"},
     "worker_leases": {"leases"},
     "steps": {"step"},
+    "webhooks": {"queue"},
+    "hooks": {"queue"},
 }
 OF_SESSIONS = [verb for verb in VERBS if verb.partition("/")[0] not in FIRST_KEYS]
 #: What the scripts call, with the release of Redis that brought it (or the newest option used of it).
@@ -70,6 +72,7 @@ COMMANDS = {
     "ZCARD": "1.2",
     "ZRANGEBYSCORE": "2.0",
     "ZREM": "1.2",
+    "ZREMRANGEBYRANK": "2.0",
     "ZSCORE": "1.2",
 }
 

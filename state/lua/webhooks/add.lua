@@ -1,0 +1,19 @@
+--- webhooks/add: queues the delivery of an event to a webhook, once.
+--- KEYS: queue list delivery
+--- ARGV: id webhook event subject body most most_listed ttl_ms
+--- USES: clock
+--- ANSWERS: queued exists full
+--- GUARANTEE: a repeated call changes nothing while the record exists, also after the delivery. A delivery that does not fit
+--- into the queue is listed as failed.
+if redis.call('EXISTS', delivery) == 1 then return { 'exists' } end
+local is_full = redis.call('ZCARD', queue) >= tonumber(most)
+redis.call('HSET', delivery, 'webhook', webhook, 'event', event, 'subject', subject, 'body', body, 'created_ms', NOW,
+  'state', is_full and 'failed' or 'waiting', 'error', is_full and 'the queue is full' or '', 'attempts', 0)
+redis.call('PEXPIRE', delivery, ttl_ms)
+redis.call('ZADD', list, NOW, id)
+redis.call('ZREMRANGEBYRANK', list, 0, -tonumber(most_listed) - 1)
+redis.call('PEXPIRE', list, ttl_ms)
+if is_full then return { 'full' } end
+redis.call('ZADD', queue, NOW, id)
+redis.call('PEXPIRE', queue, ttl_ms)
+return { 'queued' }

@@ -1,0 +1,182 @@
+"""Events of sessions arrive at a webhook: signed, once per id, also if workers are killed or the receiver fails."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from live import until
+from servers.remote_system import SECRET, RemoteSystem
+from symposia.client.webhooks.deliverer import RETRY_FOR_MS
+from symposia.models.errors import DeliveryFailed, InvalidInput
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import WEBHOOK_QUEUE, webhook_delivery_key
+from symposia.state.webhooks import DeliveryState, WebhookStore
+
+SAY = {"ann": "say", "ben": "say"}
+DEADLINE_S = 40
+
+
+@pytest.fixture
+def receiver(monkeypatch: pytest.MonkeyPatch, installation: Any) -> Iterator[RemoteSystem]:
+    receiver = RemoteSystem()
+    monkeypatch.setenv("OPS_SECRET", SECRET)
+    monkeypatch.setenv("SYMPOSIA_WEBHOOKS_FILE", str(installation.folder / "webhooks.toml"))
+    yield receiver
+    receiver.close()
+
+
+def write_file(installation: Any, url: str, *events: str, more: str = "") -> None:
+    (installation.folder / "webhooks.toml").write_text(
+        f'[webhooks.ops]\nurl = "{url}"\nsecret_env = "OPS_SECRET"\nevents = {json.dumps(events)}\n'
+        f'networks = ["127.0.0.0/8"]\n{more}'
+    )
+
+
+def submit(installation: Any, agents: dict[str, str] = SAY, **options: Any) -> Any:
+    return installation.submit("round_robin", agents, stop={"max_rounds": 1}, **options)
+
+
+def read_event(headers: dict[str, str], body: bytes) -> dict[str, Any]:
+    """Return an event whose signature is that of the specification of Standard Webhooks."""
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    key = b64decode(SECRET.removeprefix("whsec_"))
+    mac = b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    assert headers["webhook-signature"] == f"v1,{mac}"
+    return json.loads(body)
+
+
+@pytest.mark.parametrize(
+    ("kill_at", "calls"),
+    [
+        ("", 1),
+        ("after-commit", 1),
+        ("before-queue", 1),
+        ("after-queue", 1),
+        ("before-call", 1),
+        ("after-call", 2),
+    ],
+)
+def test_end_arrives_although_worker_is_killed(
+    installation: Any, receiver: RemoteSystem, kill_at: str, calls: int
+) -> None:
+    write_file(installation, receiver.url, "session.ended", "session.failed")
+    (installation.folder / "kill-at").write_text(kill_at)
+    installation.lease_s = 2
+    worker = installation.start_worker(app="processes.webhook_app")
+    job = submit(installation)
+    if kill_at:
+        until(lambda: worker.process.poll() is not None, what="the worker is killed", timeout_s=DEADLINE_S)
+        installation.start_worker(app="processes.webhook_app")
+    until(lambda: len(receiver.deliveries) == calls, what="the event arrives", timeout_s=DEADLINE_S)
+    with connect(installation.redis_url) as redis:
+        until(lambda: not redis.zcard(WEBHOOK_QUEUE), what="nothing is left to send")
+    (delivery,) = installation.client.webhooks.deliveries("ops")
+    assert delivery.state is DeliveryState.DELIVERED
+    assert len(receiver.deliveries) == calls
+    for headers, body in receiver.deliveries:
+        event = read_event(headers, body)
+        assert headers["webhook-id"] == delivery.id
+        assert (event["type"], event["data"]["collab_id"]) == ("session.ended", job.id)
+        assert (event["data"]["status"], event["data"]["turns"]) == ("completed", 2)
+
+
+def test_receiver_fails_then_accepts(installation: Any, receiver: RemoteSystem) -> None:
+    write_file(installation, receiver.url, "session.ended")
+    receiver.answers.extend([(500, {}), (404, {})])
+    installation.start_worker()
+    submit(installation)
+    until(lambda: len(receiver.deliveries) == 3, what="the third attempt", timeout_s=DEADLINE_S)
+    webhooks = installation.client.webhooks
+    until(lambda: webhooks.entries()[0].delivered == 1, what="it is recorded")
+    (delivery,) = webhooks.deliveries()
+    assert (delivery.attempts, delivery.error) == (3, "")
+    assert len({headers["webhook-id"] for headers, _ in receiver.deliveries}) == 1
+    # again, by hand
+    assert webhooks.send("ops", delivery.id[:8]).id == delivery.id
+    until(lambda: len(receiver.deliveries) == 4, what="it is sent again", timeout_s=DEADLINE_S)
+    assert receiver.deliveries[3][1] == receiver.deliveries[0][1]
+
+
+def test_delivery_fails_after_a_day(installation: Any, receiver: RemoteSystem) -> None:
+    write_file(installation, receiver.url, "session.ended")
+    receiver.answers.extend([(503, {})] * 3)
+    job = submit(installation)
+    job.cancel()
+    installation.start_worker()
+    webhooks = installation.client.webhooks
+    until(webhooks.deliveries, what="it is queued", timeout_s=DEADLINE_S)
+    (delivery,) = webhooks.deliveries()
+    with connect(installation.redis_url) as redis:
+        redis.hset(webhook_delivery_key(delivery.id), "created_ms", delivery.created_ms - RETRY_FOR_MS)
+        until(lambda: webhooks.deliveries(failed=True), what="it has failed", timeout_s=DEADLINE_S)
+        assert not redis.zcard(WEBHOOK_QUEUE)
+    (failed,) = webhooks.deliveries("ops", failed=True)
+    assert failed.error == "127.0.0.1 answered HTTP 503"
+
+
+def test_events_are_those_of_the_tenant(installation: Any, receiver: RemoteSystem) -> None:
+    write_file(installation, receiver.url, "session.failed", "question.asked", more='tenant = "shop"\n')
+    installation.start_worker()
+    other = submit(installation, {"ann": "human", "ben": "say"}, tenant="other")
+    asked = submit(installation, {"ann": "human", "ben": "say"}, tenant="shop")
+    until(lambda: len(receiver.deliveries) == 1, what="the question arrives", timeout_s=DEADLINE_S)
+    event = read_event(*receiver.deliveries[0])
+    assert (event["type"], event["data"]["collab_id"]) == ("question.asked", asked.id)
+    assert (event["data"]["turn_number"], event["data"]["asked"]) == (1, ["ann"])
+    policy = {"attempts": 1}
+    failed = submit(installation, {"ann": "unspeakable", "ben": "say"}, tenant="shop", policy=policy)
+    until(lambda: len(receiver.deliveries) == 2, what="the failure arrives", timeout_s=DEADLINE_S)
+    event = read_event(*receiver.deliveries[1])
+    assert (event["type"], event["data"]["collab_id"]) == ("session.failed", failed.id)
+    assert event["data"]["reason"] == "failed"
+    asked.cancel()
+    other.cancel()
+    assert len(installation.client.webhooks.deliveries()) == 2
+
+
+@pytest.mark.parametrize("kill_at", ["before-queue", "after-queue"])
+def test_question_arrives_although_worker_is_killed(
+    installation: Any, receiver: RemoteSystem, kill_at: str
+) -> None:
+    write_file(installation, receiver.url, "question.asked")
+    (installation.folder / "kill-at").write_text(kill_at)
+    installation.lease_s = 2
+    worker = installation.start_worker(app="processes.webhook_app")
+    job = submit(installation, {"ann": "human", "ben": "say"})
+    until(lambda: worker.process.poll() is not None, what="the worker is killed", timeout_s=DEADLINE_S)
+    installation.start_worker(app="processes.webhook_app")
+    until(lambda: len(receiver.deliveries) == 1, what="the question arrives", timeout_s=DEADLINE_S)
+    assert read_event(*receiver.deliveries[0])["data"]["collab_id"] == job.id
+    job.cancel()
+
+
+def test_private_address_is_not_called(installation: Any, receiver: RemoteSystem) -> None:
+    write_file(installation, receiver.url, "session.ended")
+    file = installation.folder / "webhooks.toml"
+    assert installation.client.webhooks.test("ops") < DEADLINE_S
+    assert read_event(*receiver.deliveries[0])["type"] == "webhook.test"
+    file.write_text(file.read_text().replace('networks = ["127.0.0.0/8"]', ""))
+    with pytest.raises(DeliveryFailed, match=r"127\.0\.0\.1"):
+        installation.client.webhooks.test("ops")
+    with pytest.raises(InvalidInput, match="must be a webhook of the webhooks file"):
+        installation.client.webhooks.test("oops")
+    assert len(receiver.deliveries) == 1
+
+
+def test_queue_is_bounded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symposia.state.webhooks.MAX_QUEUED", 2)
+    with connect(redis_url) as redis:
+        store = WebhookStore(redis)
+        event = {"webhook": "ops", "event": "session.ended", "subject": "s", "body": "{}"}
+        words = [store.add(f"id{number}", **event) for number in (1, 2, 2, 3)]
+        assert words == ["queued", "queued", "exists", "full"]
+        assert [it.state for it in store.deliveries()].count(DeliveryState.FAILED) == 1
+        assert store.send_again("id3")
+        assert store.waiting() == 3

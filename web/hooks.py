@@ -1,0 +1,55 @@
+"""Routes for events of GitHub and GitLab. Their signatures are their credentials; the work is done by workers."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from starlette.exceptions import HTTPException
+
+from ..client.webhooks.code_host_events import CodeHostName
+from ..client.webhooks.service import Receipt
+from ..models.errors import InvalidInput
+from .context import ContextDep
+
+#: Maximum bytes of an event. Those of a pull request or a comment have some ten thousand.
+MAX_EVENT_BYTES = 1_048_576
+_STATUSES = {
+    Receipt.QUEUED: 202,
+    Receipt.IGNORED: 202,
+    Receipt.REPEATED: 200,
+    Receipt.REFUSED: 401,
+    Receipt.UNKNOWN: 404,
+    Receipt.FULL: 503,
+}
+router = APIRouter(prefix="/hooks", tags=["hooks"])
+
+
+@router.post("/{host}/{name}", status_code=202)
+async def receive(
+    host: CodeHostName, name: str, request: Request, response: Response, context: ContextDep
+) -> dict[str, str]:
+    """Take an event that the code host has signed, and queue the review or the answer that it asks for."""
+    body = await _read_body(request)
+    try:
+        receipt = await context.client.webhooks.receive(host.value, name, dict(request.headers), body)
+    except InvalidInput as error:
+        if error.field == "environment":  # the name of the variable is for the operator only
+            raise HTTPException(503, "the hook has no secret on this server") from None
+        raise
+    status = _STATUSES[receipt]
+    if status >= 400:
+        raise HTTPException(
+            status, f"event {receipt.value}", headers={"Retry-After": "60"} if status == 503 else None
+        )
+    response.status_code = status
+    return {"result": receipt.value}
+
+
+async def _read_body(request: Request) -> bytes:
+    """Return the body, of which no more than the maximum is read."""
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > MAX_EVENT_BYTES:
+            raise HTTPException(413, f"an event must have at most {MAX_EVENT_BYTES} bytes")
+        parts.append(part)
+    return b"".join(parts)
