@@ -89,13 +89,12 @@ export function inputField(input) {
 
 // The form for the answer to an open question. `reply(body)` sends it.
 export function questionForm(question, reply) {
-  const { choices = [], tool } = question.question;
+  const { asked, choices, tool } = question;
   const name = `question-${++used}`;
   const error = make("p", { class: "field-error", id: `${name}-error`, role: "alert" });
-  const asked = question.asked;
   const as = asked.length > 1 ? make("select", { "aria-label": "Answer as" }, ...asked.map((it) => make("option", { value: it }, it))) : null;
   const who = () => (as ? as.value : asked[0]);
-  const isDecision = question.is_decision ?? Boolean(tool);
+  const isDecision = tool !== null || choices.join() === "approve,refuse";
   const label = isDecision ? "Comment" : "Answer";
   const text = choices.length && !isDecision ? null : make("textarea", { id: name, rows: "2", dir: "auto", "aria-describedby": `${name}-error` });
   const radios = text ? null : make("fieldset", {}, make("legend", {}, label), ...choices.map((it) => radio(name, it, it, false)));
@@ -103,7 +102,7 @@ export function questionForm(question, reply) {
   const buttons = isDecision
     ? [button("Approve", { value: "approve", class: "button primary" }), button("Refuse", { value: "refuse", class: "button danger" })]
     : [button("Send the answer", { value: "", class: "button primary" })];
-  const form = make("form", { novalidate: true, "aria-label": `Answer of ${asked.join(" or ")} in turn ${question.turn_number}` },
+  const form = make("form", { novalidate: true, "aria-label": `Answer of ${asked.join(" or ")} in turn ${question.turn_id}` },
     text ? make("label", { for: name }, label) : null, text ?? radios, error, make("p", { class: "actions" }, as, ...buttons));
   form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -5,8 +5,6 @@ import { by, data, make, markdown, visible } from "./nodes.js";
 
 const REFRESH_MS = 1_000; // at most one read of the state in this time
 const NEAR_END_PX = 120;
-const ENDED = new Set(["completed", "cancelled"]);
-const WORDS = { completed: "completed", cancelled: "cancelled", suspended: "suspended", active: "active", draft: "not started" };
 const number = new Intl.NumberFormat();
 const money = new Intl.NumberFormat(undefined, { style: "currency", currency: "USD", maximumFractionDigits: 4 });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -41,8 +39,6 @@ export async function show(id, { fail, changed, go }) {
 
 function take(own, { name, data: it }) {
   if (name === "connected") {
-    own.drafts.clear();
-    by("drafts").replaceChildren();
     setTimeout(() => (by("dialog").ariaBusy = "false"), REFRESH_MS);
   } else if (name === "message") following(() => addMessage(own, it));
   else if (name === "delta") addDelta(own, it);
@@ -53,7 +49,7 @@ function take(own, { name, data: it }) {
 function showConnection(own, state) {
   if (own !== view) return;
   const pill = by("connection");
-  const isEnded = own.session && ENDED.has(own.session.status);
+  const isEnded = own.session?.is_final;
   pill.hidden = false;
   pill.className = `fresh ${state === "lost" ? "is-lost" : isEnded ? "is-ended" : ""}`;
   const text = state === "lost" ? "Connection lost, reconnecting …" : isEnded ? "Ended" : "Live";
@@ -76,8 +72,8 @@ function speaker(own, name) {
 
 function addMessage(own, message) {
   const files = (message.attachments ?? []).map((it) => it.name);
-  const turn = message.turn_number;
-  const time = make("time", { datetime: message.timestamp }, clock.format(new Date(message.timestamp)));
+  const turn = message.turn_id;
+  const time = make("time", { datetime: message.at }, clock.format(new Date(message.at)));
   const meta = make("span", { class: "meta" }, turn ? `turn ${turn} · ` : null, time);
   const article = make("article", { class: "turn" }, make("header", {}, speaker(own, message.speaker ?? message.role), meta), markdown(message.content));
   if (files.length) article.append(make("p", { class: "muted" }, `Files: ${files.join(", ")}`));
@@ -99,12 +95,11 @@ function addDelta(own, delta) {
   if (!draft) {
     const said = make("div");
     const header = make("header", {}, speaker(own, delta.speaker), make("span", { class: "state active" }, "writes"));
-    draft = { text: "", said, turn: delta.turn_number, element: make("article", { class: "turn live" }, header, said), isDue: false };
+    draft = { text: "", end: 0, attempt: 0, said, turn: delta.turn_id, isDue: false, element: make("article", { class: "turn live" }, header, said) };
     own.drafts.set(delta.turn_id, draft);
     following(() => by("drafts").append(draft.element));
   }
-  draft.text = delta.offset === 0 ? delta.text : draft.text + delta.text;
-  if (draft.isDue) return;
+  if (!addText(draft, delta) || draft.isDue) return;
   draft.isDue = true;
   requestAnimationFrame(() => {
     draft.isDue = false;
@@ -113,6 +108,18 @@ function addDelta(own, delta) {
     (last.lastElementChild?.tagName === "LI" ? last.lastElementChild : last).append(make("span", { class: "cursor" }));
     following(() => draft.said.replaceChildren(said));
   });
+}
+
+// Offsets count characters, not UTF-16 units. Text that was missed shows as an ellipsis.
+function addText(draft, { attempt, offset, text }) {
+  if (attempt < draft.attempt) return false;
+  if (attempt > draft.attempt || offset === 0) Object.assign(draft, { attempt, text: "", end: 0 });
+  const pieces = [...text];
+  if (offset + pieces.length <= draft.end && text) return false;
+  if (offset > draft.end) draft.text += " … ";
+  draft.text += pieces.slice(Math.max(draft.end - offset, 0)).join("");
+  draft.end = offset + pieces.length;
+  return true;
 }
 
 // ---- State ----
@@ -133,9 +140,9 @@ async function refresh(own) {
   const [session, questions] = await Promise.all([get(own.path), get(`${own.path}/questions`)]);
   if (own !== view) return;
   own.session = session;
-  for (const it of session.participants ?? []) own.people.set(it.id, it.name ?? it.id);
-  showHead(own, session, questions.items);
-  showQuestions(own, questions.items);
+  for (const it of session.participants ?? []) own.people.set(it.participant_id, it.name ?? it.participant_id);
+  showHead(own, session, questions);
+  showQuestions(own, questions);
   own.changed(session);
 }
 
@@ -147,22 +154,20 @@ function setText(id, text) {
 const readable = (reason) => (reason ?? "").replaceAll("_", " ");
 
 function showHead(own, session, questions) {
-  const isEnded = ENDED.has(session.status);
+  const isAsking = questions.length > 0 && !session.is_final;
   setText("session-title", session.title);
   setText("purpose", session.purpose);
-  const status = questions.length && !isEnded ? "needs answer" : (WORDS[session.status] ?? session.status);
-  setText("status", status);
-  by("status").className = `state ${questions.length && !isEnded ? "waiting" : session.status}`;
-  const speaking = (session.open_turns ?? []).map((it) => own.people.get(it.participant) ?? it.participant);
-  const now = isEnded ? readable(session.reason) : speaking.length ? `${speaking.join(", ")} ${speaking.length > 1 ? "speak" : "speaks"}` : "";
+  setText("status", isAsking ? "needs answer" : session.shown);
+  by("status").className = `state ${isAsking ? "waiting" : session.shown}`;
+  const speaking = session.open_turns.filter((it) => it.status === "speaking").map((it) => own.people.get(it.participant) ?? it.participant);
+  const now = session.is_final ? [readable(session.reason), session.detail].filter(Boolean).join(": ") : speaking.length ? `${speaking.join(", ")} ${speaking.length > 1 ? "speak" : "speaks"}` : "";
   setText("now", now);
-  const usage = session.usage ?? {};
-  const facts = { Mode: session.mode, Turns: number.format(session.turns ?? 0), Tokens: number.format(usage.tokens ?? 0),
-    Cost: usage.cost_usd == null ? "–" : money.format(usage.cost_usd) };
+  const { tokens, cost_micros: micros } = session.usage;
+  const facts = { Mode: readable(session.mode), Turns: number.format(session.turns), Tokens: number.format(tokens), Cost: micros === 0 ? "–" : money.format(micros / 1e6) };
   by("facts").replaceChildren(...Object.entries(facts).map(([term, text]) => make("div", {}, make("dt", {}, term), make("dd", {}, text))));
   showControls(own, session.status);
-  by("continue-form").hidden = !isEnded;
-  by("post-form").hidden = isEnded;
+  by("continue-form").hidden = !session.is_final;
+  by("post-form").hidden = session.is_final;
 }
 
 // ---- Controls ----
@@ -244,7 +249,7 @@ function showQuestions(own, questions) {
   for (const question of questions) {
     if (own.questions.has(question.id)) continue;
     const shown = questionForm(question, async (body) => {
-      await post(`${own.path}/questions/${encodeURIComponent(question.id)}/reply`, body);
+      await post(`${own.path}/questions/${question.turn_id}/reply`, { ...body, question: question.id });
       shown.isSent = true;
       await refresh(own);
     });
@@ -252,9 +257,9 @@ function showQuestions(own, questions) {
     const names = question.asked.map((it) => own.people.get(it) ?? it).join(" or ");
     const asker = question.is_own ? null : (own.people.get(question.participant) ?? question.participant);
     const head = make("p", {}, make("b", {}, make("bdi", {}, names)), " must answer ",
-      make("span", { class: "muted" }, `· ${asker ? `asked by ${asker} in ` : ""}turn ${question.turn_number}`));
-    const tool = question.question.tool ? make("p", {}, "The tool ", make("code", {}, question.question.tool), " waits for an approval.") : null;
-    const text = question.question.text ? make("blockquote", {}, markdown(question.question.text)) : null;
+      make("span", { class: "muted" }, `· ${asker ? `asked by ${asker} in ` : ""}turn ${question.turn_id}`));
+    const tool = question.tool ? make("p", {}, "The tool ", make("code", {}, question.tool), " waits for an approval.") : null;
+    const text = question.text ? make("blockquote", {}, markdown(question.text)) : null;
     shown.card = make("article", { class: "card question", "aria-label": `Question to ${names}` }, head, tool, text, shown.form);
     own.questions.set(question.id, shown);
     following(() => place.append(shown.card));
@@ -269,16 +274,18 @@ async function end(own) {
   await refresh(own);
   showConnection(own, "live");
   const [result, attachments] = await Promise.all([get(`${own.path}/result`), get(`${own.path}/attachments`)]);
+  const files = attachments.items ?? attachments;
   if (own !== view) return;
-  const parts = result.detail ? [make("p", { class: "result-note muted" }, `${readable(result.reason)}: ${result.detail}`)] : [];
+  const parts = [];
+  if (result.verdict) parts.push(make("p", { class: "result-note" }, make("bdi", {}, result.verdict.by), result.verdict.approved ? " approved it." : " did not approve it."));
   if (result.output !== null && result.output !== undefined) parts.push(data(result.output));
   else if (result.text) parts.push(markdown(result.text));
   if (result.items?.length) parts.push(data(result.items));
   following(() => {
     by("result-body").replaceChildren(...parts);
-    by("result").hidden = false;
-    by("attachments").hidden = !attachments.items.length;
-    by("attachment-list").replaceChildren(...attachments.items.map((it) => attachmentRow(own, it)));
+    by("result").hidden = !parts.length;
+    by("attachments").hidden = !files.length;
+    by("attachment-list").replaceChildren(...files.map((it) => attachmentRow(own, it)));
   });
 }
 

@@ -53,12 +53,12 @@ by("token-form").addEventListener("submit", (event) => {
 // ---- Recent sessions ----
 
 function recentRow(session) {
-  const at = new Date(session.created_at);
+  const at = new Date(session.opened_at);
   return make("li", {},
     make("a", { href: addressOf(session.id), "aria-current": session.id === currentId() ? "page" : null },
       make("span", { class: "title", dir: "auto" }, session.title),
       make("small", {}, make("time", { datetime: at.toISOString() }, time.format(at))),
-      make("small", {}, session.status)));
+      make("small", {}, session.shown)));
 }
 
 async function loadRecent() {
@@ -85,7 +85,7 @@ setInterval(() => document.hidden || by("token-dialog").open || loadRecentQuietl
 async function showStart() {
   by("start").hidden = false;
   document.title = "Symposia";
-  files ??= (await get("files")).items;
+  files ??= await get("files");
   const chosen = by("files").querySelector(":checked")?.value ?? (files.length === 1 ? files[0].name : null);
   const cards = files.map((it) =>
     make("label", { class: "file" }, make("input", { type: "radio", name: "file", value: it.name, checked: it.name === chosen }),
