@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from ..client.aio.client import AsyncClient
 from ..config.settings import Settings, load_settings
+from . import pages
 from .context import WebContext
 from .identity import build_identify
 from .limits import CallerLimits
@@ -21,7 +22,7 @@ from .problems import add_problem_handlers
 from .routes import contents, files, lists, questions, reviews, schedules, sessions, steering
 
 #: Modules with a `router`.
-ROUTES = (lists, sessions, contents, steering, questions, files, reviews, schedules)
+ROUTES = (lists, sessions, contents, steering, questions, files, reviews, schedules, pages)
 
 
 def create_app(

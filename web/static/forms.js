@@ -95,20 +95,19 @@ export function questionForm(question, reply) {
   const as = asked.length > 1 ? make("select", { "aria-label": "Answer as" }, ...asked.map((it) => make("option", { value: it }, it))) : null;
   const who = () => (as ? as.value : asked[0]);
   const isDecision = tool !== null || choices.join() === "approve,refuse";
-  const label = isDecision ? "Comment" : "Answer";
-  const text = choices.length && !isDecision ? null : make("textarea", { id: name, rows: "2", dir: "auto", "aria-describedby": `${name}-error` });
-  const radios = text ? null : make("fieldset", {}, make("legend", {}, label), ...choices.map((it) => radio(name, it, it, false)));
+  const text = choices.length || isDecision ? null : make("textarea", { id: name, rows: "2", dir: "auto", "aria-describedby": `${name}-error` });
+  const radios = text || isDecision ? null : make("fieldset", {}, make("legend", {}, "Answer"), ...choices.map((it) => radio(name, it, it, false)));
   const button = (title, attributes) => make("button", { class: "button", ...attributes }, title);
   const buttons = isDecision
     ? [button("Approve", { value: "approve", class: "button primary" }), button("Refuse", { value: "refuse", class: "button danger" })]
     : [button("Send the answer", { value: "", class: "button primary" })];
   const form = make("form", { novalidate: true, "aria-label": `Answer of ${asked.join(" or ")} in turn ${question.turn_id}` },
-    text ? make("label", { for: name }, label) : null, text ?? radios, error, make("p", { class: "actions" }, as, ...buttons));
+    text ? make("label", { for: name }, "Answer") : null, text ?? radios, error, make("p", { class: "actions" }, as, ...buttons));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     submit(form, error, async () => {
       const verdict = event.submitter?.value;
-      if (isDecision) return reply({ as: who(), approve: verdict === "approve", comment: text.value.trim() || undefined });
+      if (isDecision) return reply({ as: who(), approve: verdict === "approve" });
       const answer = radios ? radios.querySelector(":checked")?.value : text.value;
       if (!answer?.trim()) throw new Error(radios ? "Choose one of the answers." : "Write an answer.");
       return reply({ as: who(), text: answer });

@@ -18,9 +18,9 @@ export function stop() {
 }
 
 // Show a session until `stop`. `fail` gets an error that ends this.
-export async function show(id, { fail, changed, go }) {
+export async function show(id, { fail, changed, go, isStarting }) {
   stop();
-  const own = (view = { id, abort: new AbortController(), path: `sessions/${encodeURIComponent(id)}`, fail, changed, go,
+  const own = (view = { id, abort: new AbortController(), path: `sessions/${encodeURIComponent(id)}`, fail, changed, go, isStarting,
     drafts: new Map(), questions: new Map(), hues: new Map(), people: new Map(), timer: null, session: null });
   for (const part of ["dialog", "drafts", "questions", "result-body", "attachment-list", "facts", "controls"]) by(part).replaceChildren();
   for (const part of ["result", "attachments", "continue-form", "post-form"]) by(part).hidden = true;
@@ -39,11 +39,22 @@ export async function show(id, { fail, changed, go }) {
 
 function take(own, { name, data: it }) {
   if (name === "connected") {
+    if (own.isStarting) start(own);
     setTimeout(() => (by("dialog").ariaBusy = "false"), REFRESH_MS);
   } else if (name === "message") following(() => addMessage(own, it));
   else if (name === "delta") addDelta(own, it);
   else if (name === "end") return end(own);
   refreshSoon(own);
+}
+
+async function start(own) {
+  own.isStarting = false;
+  try {
+    await post(`${own.path}/activate`);
+    await refresh(own);
+  } catch (error) {
+    if (own === view) by("control-error").textContent = error.message; // the button to start stays
+  }
 }
 
 function showConnection(own, state) {

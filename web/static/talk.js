@@ -11,6 +11,7 @@ let cursor = null; // of the next page of recent sessions
 let pages = 1;
 let files = null;
 let fields = [];
+let starting = null; // id of the session that was just submitted, as a draft
 let typed = new Map(); // fields by file, so that another choice loses nothing
 
 const currentId = () => /^#\/sessions\/([^/]+)$/.exec(location.hash)?.[1] ?? null;
@@ -56,9 +57,9 @@ function recentRow(session) {
   const at = new Date(session.opened_at);
   return make("li", {},
     make("a", { href: addressOf(session.id), "aria-current": session.id === currentId() ? "page" : null },
-      make("span", { class: "title", dir: "auto" }, session.title),
+      make("span", { class: "title", dir: "auto" }, session.title ?? session.id),
       make("small", {}, make("time", { datetime: at.toISOString() }, time.format(at))),
-      make("small", {}, session.shown)));
+      make("small", {}, session.shown ?? session.status)));
 }
 
 async function loadRecent() {
@@ -89,7 +90,7 @@ async function showStart() {
   const chosen = by("files").querySelector(":checked")?.value ?? (files.length === 1 ? files[0].name : null);
   const cards = files.map((it) =>
     make("label", { class: "file" }, make("input", { type: "radio", name: "file", value: it.name, checked: it.name === chosen }),
-      make("b", { dir: "auto" }, it.title || it.name), make("span", { dir: "auto" }, it.description ?? "")));
+      make("b", { dir: "auto" }, it.inputs.some(({ name }) => it.title.includes(`{${name}}`)) ? it.name : it.title), make("span", { dir: "auto" }, it.description)));
   const none = make("p", { class: "card empty" }, "The server offers no session files. Name them in the setting ", make("code", {}, "jobs"), ".");
   by("files").replaceChildren(...(cards.length ? cards : [none]));
   showInputs(chosen);
@@ -112,8 +113,10 @@ by("start-form").addEventListener("submit", (event) => {
   submit(event.target, by("start-error"), async () => {
     const file = new FormData(event.target).get("file");
     const inputs = Object.fromEntries(fields.map((it) => [it.name, it.value()]).filter(([, it]) => it !== undefined));
-    const session = await post("sessions", { file, inputs });
+    // It begins once its events are followed: workers stream only turns that have a reader when they begin.
+    const session = await post("sessions", { file, inputs, draft: true });
     typed.delete(file);
+    starting = session.id;
     go(session.id);
   });
 });
@@ -139,7 +142,9 @@ async function route() {
       if (!isKnown) loadRecentQuietly();
       isKnown = true;
     };
-    await show(decodeURIComponent(id), { fail, changed, go });
+    const isStarting = starting === id;
+    starting = null;
+    await show(decodeURIComponent(id), { fail, changed, go, isStarting });
   } catch (error) {
     fail(error);
   }

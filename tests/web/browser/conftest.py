@@ -15,9 +15,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from live import LiveWorker
-from processes.terminal import Running, Terminal
 from servers.browser import Tab, own_browser, own_tab
-from servers.ports import own_port
+from servers.web import WebServer
 from symposia.client.embedded import EmbeddedServer
 
 #: Functions of `stub_agents.talking`.
@@ -67,25 +66,8 @@ def files(gates: Path) -> dict[str, dict[str, Any]]:
 class TalkServer:
     """`symposia serve`, and what its sessions wait for."""
 
-    terminal: Terminal
-    port: int
+    web: WebServer
     gates: Path
-    running: Running | None = None
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        """Starts the server, and waits until it answers."""
-        self.running = self.terminal.start("serve", "--no-auth", "--port", str(self.port))
-        self.running.until("Serving HTTP", timeout_s=60)
-
-    def kill(self) -> None:
-        """Kills the server."""
-        assert self.running is not None
-        self.running.process.kill()
-        self.running.process.wait()
 
     def open_gate(self, title: str) -> None:
         """Lets the writer of a session end its turn."""
@@ -112,12 +94,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TalkServer]:
         environment = {f"SYMPOSIA_{name.upper()}": value for name, value in settings.items()}
         worker = LiveWorker("talk", folder, environment, app="symposia.workers", concurrency=4)
         stack.callback(worker.close)
-        terminal = Terminal(folder, settings)
-        stack.callback(terminal.close)
-        server = TalkServer(terminal, own_port(), gates)
-        server.start()
+        web = WebServer(folder, settings)
+        stack.callback(web.close)
+        web.start()
         worker.wait_ready()
-        yield server
+        yield TalkServer(web, gates)
 
 
 @pytest.fixture(scope="package")
@@ -134,7 +115,7 @@ def open_tab(server: TalkServer, browser: Browser) -> Iterator[Callable[..., Tab
     with ExitStack() as stack:
 
         def open_tab(path: str = "/", *, expected: tuple[str, ...] = (), **options: object) -> Tab:
-            tab = stack.enter_context(own_tab(browser, server.url, **options))
+            tab = stack.enter_context(own_tab(browser, f"http://127.0.0.1:{server.web.port}", **options))
             tabs.append((tab, expected))
             tab.page.goto(path)
             return tab
