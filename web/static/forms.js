@@ -32,7 +32,7 @@ function showError(form, line, error) {
       others.push(`${it.field} ${it.rule}`);
       continue;
     }
-    field.querySelector(".field-error").textContent = visible(`${name} ${it.rule}${it.value ? ` (got ${it.value})` : ""}`);
+    field.querySelector(".field-error").textContent = visible(`${name} ${it.rule}${it.value && it.value !== "nothing" ? ` (got ${it.value})` : ""}`);
     const controls = field.querySelectorAll("input, select, textarea");
     for (const control of controls) control.ariaInvalid = "true";
     first ??= controls[0];

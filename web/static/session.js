@@ -225,7 +225,7 @@ function onSubmit(id, path, done) {
     submit(event.target, by(`${id}-error`), async () => {
       const text = by(`${id}-text`).value;
       if (!text.trim()) throw new Error("Write a message.");
-      const answer = await post(`${own.path}/${path}`, id === "post" ? { text } : { messages: [text] });
+      const answer = await post(`${own.path}/${path}`, { text });
       by(`${id}-text`).value = "";
       done(own, answer);
     });
@@ -284,9 +284,8 @@ async function end(own) {
   dropDraft(own, () => true);
   await refresh(own);
   showConnection(own, "live");
-  const [result, attachments] = await Promise.all([get(`${own.path}/result`), get(`${own.path}/attachments`)]);
-  const files = attachments.items ?? attachments;
-  if (own !== view) return;
+  const [result, files] = await Promise.all([get(`${own.path}/result`), get(`${own.path}/attachments`)]);
+    if (own !== view) return;
   const parts = [];
   if (result.verdict) parts.push(make("p", { class: "result-note" }, make("bdi", {}, result.verdict.by), result.verdict.approved ? " approved it." : " did not approve it."));
   if (result.output !== null && result.output !== undefined) parts.push(data(result.output));
