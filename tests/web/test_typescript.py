@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from documents.pages import Page
 from programs import NODE_PACKAGES, find_node_program, find_program
 from scaling import patient
+from servers.web import WebServer
 from symposia.config.settings import Settings
 from symposia.web.app import create_app
 
 CLIENT = Path(__file__).parents[2] / "clients" / "typescript"
+BLOCK = Page("docs/typescript.md").take("ts", "client.events")
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
 
@@ -42,15 +46,44 @@ def test_types_are_those_of_the_api(tmp_path):
     assert (CLIENT / "src/schema.ts").read_text() == (tmp_path / "schema.ts").read_text()
 
 
-def test_client_follows_and_answers_sessions(server, tmp_path):
-    tsc, node = find_node_program("tsc"), find_program("node")
-    project = ("--project", "tsconfig.test.json", "--typeRoots", NODE_PACKAGES / "@types")
-    run(tsc, *project, "--outDir", tmp_path)
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    url = str(server.http.base_url).removesuffix("/v1/")
-    said = run(node, "--test", tmp_path / "test", SYMPOSIA_URL=url)
-    assert "# fail 0" in said
-    assert "# pass 7" in said
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The client, its tests and the program of its page in JavaScript."""
+    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
+    tsc = find_node_program("tsc")
+    for part in ("src", "test"):
+        shutil.copytree(CLIENT / part, source / part)
+    for name in ("tsconfig.json", "tsconfig.test.json", "package.json"):
+        shutil.copy(CLIENT / name, source)
+    program = BLOCK.replace('"symposia-client"', '"../src/index.js"')
+    (source / "test" / "page.ts").write_text(program.replace('"http://127.0.0.1:8765"', "process.argv[2]!"))
+    run(
+        tsc,
+        "--project",
+        source / "tsconfig.test.json",
+        "--typeRoots",
+        NODE_PACKAGES / "@types",
+        "--outDir",
+        folder,
+    )
+    (folder / "package.json").write_text('{"type": "module"}')
+    return folder
+
+
+def test_client_follows_and_answers_sessions(server, built):
+    said = run(
+        find_program("node"), "--test", built / "test" / "client.test.js", SYMPOSIA_URL=address(server)
+    )
+    assert ("# pass 7" in said, "# fail 0" in said) == (True, True), said
+
+
+def test_program_of_the_page_follows_a_session(server, built):
+    said = run(find_program("node"), built / "test" / "page.js", address(server)).splitlines()
+    assert said == ["poet: poet speaks in turn 1", "editor: editor speaks in turn 2", "completed"]
+
+
+def address(server: WebServer) -> str:
+    return str(server.http.base_url).removesuffix("/v1/")
 
 
 def test_package_has_no_dependencies_and_the_version_of_the_server(tmp_path):
