@@ -167,7 +167,7 @@ export interface paths {
         };
         /**
          * Get Turns
-         * @description List the turns of a session, by number, after the turn `cursor`.
+         * @description List the turns of a session with their attempts.
          */
         get: operations["get_turns_v1_sessions__session_id__turns_get"];
         put?: never;
@@ -1443,7 +1443,7 @@ export interface components {
         };
         /**
          * TurnPage
-         * @description A page of turns.
+         * @description A page of attempts at turns, in the order in which they began.
          */
         TurnPage: {
             /** Items */
@@ -1453,19 +1453,21 @@ export interface components {
         };
         /**
          * TurnRow
-         * @description A turn.
+         * @description An attempt at a turn.
          */
         TurnRow: {
             /** Turn Id */
             turn_id: number;
             /** Participant */
             participant: string;
-            /** Status */
-            status: string;
-            /** Attempts */
-            attempts: number;
-            /** Failures */
-            failures: number;
+            /** Attempt */
+            attempt: number;
+            /** Outcome */
+            outcome: string;
+            /** Tokens */
+            tokens: number;
+            /** Error */
+            error: string;
         };
         /**
          * VerdictData

@@ -69,6 +69,11 @@ class TalkServer:
     web: WebServer
     gates: Path
 
+    def kill(self) -> None:
+        """Kills the server; `web.start` starts it again."""
+        self.web.kill()
+        self.web.http.close()
+
     def open_gate(self, title: str) -> None:
         """Lets the writer of a session end its turn."""
         (self.gates / title).touch()
