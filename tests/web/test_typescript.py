@@ -18,7 +18,8 @@ from symposia.config.settings import Settings
 from symposia.web.app import create_app
 
 CLIENT = Path(__file__).parents[2] / "clients" / "typescript"
-BLOCK = Page("docs/typescript.md").take("ts", "client.events")
+PAGE = Page("docs/typescript.md")
+PROGRAM = PAGE.take("ts", "client.events")
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
 
@@ -55,7 +56,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(CLIENT / part, source / part)
     for name in ("tsconfig.json", "tsconfig.test.json", "package.json"):
         shutil.copy(CLIENT / name, source)
-    program = BLOCK.replace('"symposia-client"', '"../src/index.js"')
+    program = PROGRAM.replace('"symposia-client"', '"../src/index.js"')
     (source / "test" / "page.ts").write_text(program.replace('"http://127.0.0.1:8765"', "process.argv[2]!"))
     run(
         tsc,

@@ -18,9 +18,9 @@ export function stop() {
 }
 
 // Show a session until `stop`. `fail` gets an error that ends this.
-export async function show(id, { fail, changed, go, isStarting }) {
+export async function show(id, { fail, changed, go, isStarting, started }) {
   stop();
-  const own = (view = { id, abort: new AbortController(), path: `sessions/${encodeURIComponent(id)}`, fail, changed, go, isStarting,
+  const own = (view = { id, abort: new AbortController(), path: `sessions/${encodeURIComponent(id)}`, fail, changed, go, isStarting, started,
     drafts: new Map(), questions: new Map(), hues: new Map(), people: new Map(), timer: null, session: null });
   for (const part of ["dialog", "drafts", "questions", "result-body", "attachment-list", "facts", "controls"]) by(part).replaceChildren();
   for (const part of ["result", "attachments", "continue-form", "post-form"]) by(part).hidden = true;
@@ -39,7 +39,7 @@ export async function show(id, { fail, changed, go, isStarting }) {
 
 function take(own, { name, data: it }) {
   if (name === "connected") {
-    if (own.isStarting) start(own);
+    if (own.isStarting()) start(own);
     setTimeout(() => (by("dialog").ariaBusy = "false"), REFRESH_MS);
   } else if (name === "message") following(() => addMessage(own, it));
   else if (name === "delta") addDelta(own, it);
@@ -47,13 +47,14 @@ function take(own, { name, data: it }) {
   refreshSoon(own);
 }
 
+// A draft that this tab has submitted begins now that its events are followed. A lost connection repeats it.
 async function start(own) {
-  own.isStarting = false;
   try {
-    await post(`${own.path}/activate`);
+    if (own.session.status === "draft") await post(`${own.path}/activate`);
+    own.started();
     await refresh(own);
   } catch (error) {
-    if (own === view) by("control-error").textContent = error.message; // the button to start stays
+    if (own === view && error instanceof ApiError) by("control-error").textContent = error.message; // the button to start stays
   }
 }
 

@@ -6,12 +6,12 @@ import { show, stop, submitByKey } from "./session.js";
 
 const RECENT = 20;
 const RECENT_MS = 15_000;
+const STARTING = "symposia-starting"; // id of the session that was just submitted, as a draft
 const time = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 let cursor = null; // of the next page of recent sessions
 let pages = 1;
 let files = null;
 let fields = [];
-let starting = null; // id of the session that was just submitted, as a draft
 let typed = new Map(); // fields by file, so that another choice loses nothing
 
 const currentId = () => /^#\/sessions\/([^/]+)$/.exec(location.hash)?.[1] ?? null;
@@ -116,7 +116,7 @@ by("start-form").addEventListener("submit", (event) => {
     // It begins once its events are followed: workers stream only turns that have a reader when they begin.
     const session = await post("sessions", { file, inputs, draft: true });
     typed.delete(file);
-    starting = session.id;
+    sessionStorage.setItem(STARTING, session.id);
     go(session.id);
   });
 });
@@ -136,15 +136,15 @@ async function route() {
   loadRecentQuietly();
   try {
     if (!id) return await showStart();
-    let isKnown = false;
+    let shown = null;
     const changed = (session) => {
       document.title = `${session.title} · Symposia`;
-      if (!isKnown) loadRecentQuietly();
-      isKnown = true;
+      if (session.shown !== shown) loadRecentQuietly();
+      shown = session.shown;
     };
-    const isStarting = starting === id;
-    starting = null;
-    await show(decodeURIComponent(id), { fail, changed, go, isStarting });
+    const isStarting = () => sessionStorage.getItem(STARTING) === id;
+    const started = () => sessionStorage.removeItem(STARTING);
+    await show(decodeURIComponent(id), { fail, changed, go, isStarting, started });
   } catch (error) {
     fail(error);
   }

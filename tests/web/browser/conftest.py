@@ -19,9 +19,9 @@ from servers.browser import Tab, own_browser, own_tab
 from servers.web import WebServer
 from symposia.client.embedded import EmbeddedServer
 
-#: Functions of `stub_agents.talking`.
+#: Functions of `talk.agents`.
 AGENTS = ("writer", "editor", "reporter", "hostile")
-_AGENT = '[agents.{0}]\nkind = "python"\ncallable = "stub_agents.talking:{0}"\n'
+_AGENT = '[agents.{0}]\nkind = "python"\ncallable = "talk.agents:{0}"\n'
 _SCHEMA = {"type": "object", "required": ["line"], "properties": {"line": {"type": "string"}}}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from stub_agents.talking import FILE, REPORT
+from talk.agents import FILE, REPORT
 
 #: A browser, a worker and a server share the cores.
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -16,6 +16,11 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 #: Errors that the browser logs while the server is down, and for an answer with an error.
 DOWN = ("Failed to load resource: net::", "ERR_INCOMPLETE_CHUNKED_ENCODING")
 REFUSED = ("status of 422",)
+TITLES = {
+    "light": "A line above the door",
+    "dark": "Words for a reading room",
+    "phone": "A sign for the garden",
+}
 LOOKS = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
@@ -34,15 +39,23 @@ def start(page: Page, title: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
 
 
-def answer_all(page: Page) -> None:
+def answer_first(page: Page) -> None:
     question = page.get_by_role("article", name="Question to Ben")
     expect(question.locator("em")).to_have_text("line")
     question.get_by_label("the second").check()
     question.get_by_role("button", name="Send the answer").click()
-    question.get_by_role("button", name="Approve").click()
+
+
+def answer_rest(page: Page) -> None:
+    page.get_by_role("button", name="Approve").click()
     own = page.get_by_label("Answer", exact=True)
     own.fill("I like it.")
     own.press("Control+Enter")
+
+
+def answer_all(page: Page) -> None:
+    answer_first(page)
+    answer_rest(page)
 
 
 def expect_each_message_once(page: Page, server) -> None:
@@ -186,7 +199,7 @@ def test_hostile_texts_are_shown_as_text(open_tab):
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_screenshot_fits_and_is_accessible(server, open_tab, pictures, title, look):
+def test_screenshot_fits_and_is_accessible(server, open_tab, pictures, look):
     tab = open_tab(reduced_motion="reduce", **LOOKS[look])
     page = tab.page
 
@@ -196,12 +209,15 @@ def test_screenshot_fits_and_is_accessible(server, open_tab, pictures, title, lo
 
     choose(page, "lines")
     check()
-    server.open_gate(title)
-    start(page, title)
-    expect(page.get_by_role("article", name="Question to Ben")).to_be_visible()
-    page.screenshot(path=pictures / f"talk-{look}.png", full_page=True)
+    server.open_gate(TITLES[look])
+    start(page, TITLES[look])
+    answer_first(page)
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    expect(page.locator("#recent a[aria-current]")).to_contain_text("active")
     check()
-    answer_all(page)
+    page.evaluate("window.scrollTo(0, 0)")
+    page.screenshot(path=pictures / f"talk-{look}.png", full_page=True)
+    answer_rest(page)
     expect(page.locator("#attachments")).to_be_visible()
     check()
 
