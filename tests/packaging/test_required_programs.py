@@ -35,7 +35,7 @@ def test_ci_requires_the_programs_of_tests(tmp_path):
         command, env=environment, capture_output=True, text=True, check=True, timeout=patient(30)
     )
     assert (
-        "test-all: chromium codespell compose-schema docs-tools eslint frameworks keda-schema promtool sarif-schema shellcheck"
+        "test-all: chromium codespell compose-schema docs-tools eslint frameworks keda-schema openapi-typescript promtool sarif-schema shellcheck tsc"
         in done.stdout.splitlines()
     )
 

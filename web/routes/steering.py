@@ -90,7 +90,7 @@ async def stop(session_id: str, context: ContextDep, caller: Controller) -> Sess
 
 
 @router.post("/sessions/{session_id}/activate")
-async def activate(session_id: str, context: ContextDep, caller: Controller) -> SessionData:
+async def activate(session_id: str, context: ContextDep, caller: Submitter) -> SessionData:
     """Start a draft."""
     job = await open_job(context, caller, session_id)
     await job.activate(by=caller.name)

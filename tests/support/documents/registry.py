@@ -38,6 +38,7 @@ TAKEN_BY = {
     "docs/schedules.md": ("tests/documents/test_settings.py",),
     "docs/security.md": ("tests/support/servers/granted.py",),
     "docs/settings.md": ("tests/documents/test_settings.py",),
+    "docs/typescript.md": ("tests/web/test_typescript.py",),
     "docs/testing.md": ("tests/testing/test_symposia_fixture.py",),
 }
 TAKEN_BY |= {page: ("tests/documents/test_recipes.py",) for page in PAGES if page.startswith("docs/recipes/")}
