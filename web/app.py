@@ -20,6 +20,7 @@ from .context import WebContext
 from .guards import add_guards
 from .identity import build_identify
 from .limits import CallerLimits
+from .openapi import use_problems
 from .problems import add_problem_handlers
 from .routes import contents, files, lists, questions, reviews, schedules, sessions, steering
 
@@ -68,6 +69,7 @@ def create_app(
     add_guards(app, settings, authenticate=authenticate)
     for module in ROUTES:
         app.include_router(module.router)
+    use_problems(app)
     if find_spec("mcp") is not None:
         from .mcp import http as mcp
 

@@ -46,6 +46,7 @@ from ...state.sessions.archiving import ArchiveQueue
 from ...state.webhooks import DeliveryState, WebhookStore
 from ...state.worker_routes import AwaitedAgents, describe_awaited, find_unserved
 from ...workers.local.code_check import importing_as_workers
+from .http_checks import check_http
 from .machine_checks import (
     check_agents,
     check_local_model,
@@ -87,6 +88,7 @@ def run_checks(settings: Settings, *, probe: bool = False) -> Iterator[CheckResu
     yield from check_settings(settings)
     yield from check_mcp_tools(settings)
     yield from check_agents(settings, probe=probe)
+    yield from check_http(settings)
     yield check_local_model(settings)
     yield check_traces()
     url = resolve_redis_url(settings)

