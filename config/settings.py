@@ -355,6 +355,12 @@ class Settings(BaseModel):
         le=10**9,
         description="Maximum requests a minute of each caller of the [HTTP API](http.md), in each server process.",
     )
+    http_streams: int = Field(
+        default=200,
+        ge=1,
+        le=100_000,
+        description="Maximum open streams of each caller of the HTTP API, in each server process.",
+    )
     mcp_wait_s: Duration = Field(
         default=50,
         ge=0.1,

@@ -45,7 +45,7 @@ def create_app(
         client=client,
         settings=settings,
         identify=build_identify(settings, client, authenticate=authenticate),
-        limits=CallerLimits(settings.http_requests),
+        limits=CallerLimits(settings.http_requests, settings.http_streams),
     )
 
     @asynccontextmanager

@@ -11,8 +11,6 @@ from starlette.exceptions import HTTPException
 
 from ..models.identity import Caller
 
-#: Maximum number of open streams of a caller.
-MAX_STREAMS = 200
 #: Maximum number of callers whose requests are counted; those that have been idle longest are forgotten.
 _MAX_CALLERS = 10_000
 _MINUTE_S = 60.0
@@ -29,9 +27,11 @@ class CallerLimits:
 
     Args:
         requests: Maximum requests a minute of each caller. None: no limit.
+        streams: Maximum open streams of each caller.
     """
 
-    def __init__(self, requests: int | None) -> None:
+    def __init__(self, requests: int | None, streams: int) -> None:
+        self._max_streams = streams
         self._requests = requests
         #: Caller -> (requests that are left, time of that).
         self._left: OrderedDict[tuple[str | None, str], tuple[float, float]] = OrderedDict()
@@ -65,8 +65,10 @@ class CallerLimits:
             HTTPException: The caller has too many; status 429.
         """
         key = _key(caller)
-        if self._streams[key] >= MAX_STREAMS:
-            raise HTTPException(429, f"more than {MAX_STREAMS} open streams", headers={"Retry-After": "5"})
+        if self._streams[key] >= self._max_streams:
+            raise HTTPException(
+                429, f"more than {self._max_streams} open streams", headers={"Retry-After": "5"}
+            )
         self._streams[key] += 1
         try:
             yield

@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import FastAPI
-
-from .problems import MEDIA_TYPE
+from starlette.routing import compile_path
 
 _FIRST_ERROR = 400
+MEDIA_TYPE = "application/problem+json"
 _PROBLEM = {"schema": {"$ref": "#/components/schemas/Problem"}}
+
+
+def allowed_methods(app: FastAPI, path: str) -> list[str]:
+    """Return the methods of a path, for the header `Allow`: routes of one path are separate."""
+    return sorted(
+        method.upper()
+        for template, operations in app.openapi()["paths"].items()
+        if compile_path(template)[0].match(path)
+        for method in operations
+    )
 
 
 def use_problems(app: FastAPI) -> None:

@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
+from starlette._utils import get_route_path
 from starlette.exceptions import HTTPException
 
 from ..models.errors import (
@@ -36,10 +37,10 @@ from ..models.errors import (
     Unauthorized,
 )
 from ..models.text.redact import redact_value
+from .openapi import MEDIA_TYPE, allowed_methods
 
 _log = logging.getLogger(__name__)
 
-MEDIA_TYPE = "application/problem+json"
 #: Status of an error; the first class that fits counts.
 _STATUSES: Mapping[type[SymposiaError], int] = {
     InvalidInput: 422,
@@ -169,7 +170,12 @@ def add_problem_handlers(app: FastAPI) -> None:
         return _of_validation(error)
 
     @app.exception_handler(HTTPException)
-    async def of_status(_: Request, error: HTTPException) -> JSONResponse:
+    async def of_status(request: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            methods = ", ".join(allowed_methods(app, get_route_path(request.scope)))
+            return problem_response(
+                error.status_code, f"must be one of {methods}", headers={"Allow": methods}
+            )
         kind = "InvalidInput" if error.status_code == HTTPStatus.UNPROCESSABLE_ENTITY else ""
         return problem_response(error.status_code, str(error.detail), kind=kind, headers=error.headers)
 

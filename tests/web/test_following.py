@@ -16,7 +16,7 @@ from symposia.client.aio.client import AsyncClient
 from symposia.config.settings import load_settings
 from symposia.models.identity import LOCAL
 from symposia.state.redis.connect import connect
-from symposia.web.limits import MAX_STREAMS, CallerLimits
+from symposia.web.limits import CallerLimits
 
 from .conftest import WebInstallation
 
@@ -117,8 +117,8 @@ def test_an_archived_session_is_followed_to_its_end(web: WebInstallation, server
 
 
 def test_a_caller_has_a_limited_number_of_streams():
-    limits = CallerLimits(requests=2)
-    opened = [limits.stream(LOCAL) for _ in range(MAX_STREAMS)]
+    limits = CallerLimits(requests=2, streams=200)
+    opened = [limits.stream(LOCAL) for _ in range(200)]
     for stream in opened:
         stream.__enter__()
     with pytest.raises(Exception, match="200 open streams"), limits.stream(LOCAL):
