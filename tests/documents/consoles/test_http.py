@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from documents.installation import Installation
@@ -14,6 +12,8 @@ from servers.ports import own_port
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 
+SESSION = "curl -s localhost:8765/v1/sessions/3f2a91c4-1111-4111-8111-111111111111"
+
 
 def test_http(shared: Installation) -> None:
     port = own_port()
@@ -22,17 +22,10 @@ def test_http(shared: Installation) -> None:
         service.until("Serving HTTP")
         until(lambda: walk.run(f"curl -s localhost:{port}/v1/files").returncode == 0, what="it answers")
 
-    def submitted(out: str) -> None:
-        walk.values["3f2a91c4-1111-4111-8111-111111111111"] = json.loads(out)["id"]
-
     walk = Walk(
         shared.terminal,
         values={"8765": str(port)},
-        after={
-            "symposia serve": serves,
-            'curl -s localhost:8765/v1/sessions --json \'{"session"': submitted,
-            "curl -sN": lambda out: out.index("event: message"),
-        },
-        awaited={"curl -s localhost:8765/v1/sessions/3f2a91c4-1111-4111-8111-111111111111/questions": "ann"},
+        after={"symposia serve": serves, "curl -sN": lambda out: out.index("event: message")},
+        awaited={f"{SESSION}/questions": '"turn_id":2'},
     )
     walk.follow("http.md")
