@@ -148,6 +148,7 @@ def test_every_setting_reaches_a_child_process() -> None:
         schedules_file="schedules.toml",
         session_root="sessions",
         metrics_port=1,
+        http_requests=1,
         worker_processes=1,
         http_jwt_keys="keys.json",
         http_jwt_issuer="https://login.example",
