@@ -376,7 +376,6 @@ class Settings(BaseModel):
             "Whether a call of an MCP client that is cancelled cancels the session that it has submitted."
         ),
     )
-
     flower_port: int = Field(
         default=5_555, ge=1, le=65_535, description="Loopback port of [Flower](dashboard.md)."
     )

@@ -14,6 +14,8 @@ from ..models.identity import Caller
 #: Maximum number of callers whose requests are counted; those that have been idle longest are forgotten.
 _MAX_CALLERS = 10_000
 _MINUTE_S = 60.0
+#: Maximum number of open streams of a caller, unless the settings say otherwise.
+DEFAULT_STREAMS = 200
 
 
 def _key(caller: Caller) -> tuple[str | None, str]:
@@ -30,7 +32,7 @@ class CallerLimits:
         streams: Maximum open streams of each caller.
     """
 
-    def __init__(self, requests: int | None, streams: int) -> None:
+    def __init__(self, requests: int | None, streams: int = DEFAULT_STREAMS) -> None:
         self._max_streams = streams
         self._requests = requests
         #: Caller -> (requests that are left, time of that).

@@ -144,7 +144,7 @@ def test_a_mounted_app_uses_the_client_of_its_owner(web: WebInstallation):
     settings = load_settings(**chosen)
     outer = FastAPI()
     outer.mount("/symposia", create_app(settings, client=AsyncClient(settings), authenticate=False))
-    with TestClient(outer) as http:
+    with TestClient(outer, base_url="http://127.0.0.1", client=("127.0.0.1", 50_000)) as http:
         body = {"file": "haiku", "inputs": {"topic": "mounts"}, "draft": True}
         answer = http.post("/symposia/v1/sessions", json=body)
         assert answer.status_code == 201, answer.text
