@@ -22,7 +22,7 @@ def test_token_of_the_command_line_opens_the_server(web: Any) -> None:
     server = WebServer(web.folder, web.settings, options=())
     terminal = Terminal(web.folder, web.settings)
     try:
-        create = ("token", "create", "--name", "bob", "--tenant", "shop", "--scope", "submit,read")
+        create = ("token", "create", "--name", "bob", "--tenant", "depot", "--scope", "submit,read")
         token = terminal.call(*create).out.strip()
         server.start()
         assert server.http.get("/sessions").status_code == 401
@@ -31,7 +31,7 @@ def test_token_of_the_command_line_opens_the_server(web: Any) -> None:
         assert [event.event for event in server.events(session_id)][-1] == "end"
         assert [row["id"] for row in server.get("/sessions")["items"]] == [session_id]
         shown = terminal.call("show", session_id, "--json").json()
-        assert (shown["owner"], web.client.get_job(session_id).spec.tenant) == ("bob", "shop")
+        assert (shown["owner"], web.client.get_job(session_id).spec.tenant) == ("bob", "depot")
         assert server.http.post(f"/sessions/{session_id}/cancel", json={}).status_code == 403
         again = server.http.post(f"/sessions/{session_id}/continue", json={"text": "Once more."}).json()
         assert web.client.get_job(again["id"]).spec.owner == "bob"
