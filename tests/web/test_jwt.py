@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
+from scaling import patient
 from symposia.config.settings import Settings, load_settings
 from symposia.errors import InvalidInput, Unauthorized
 from symposia.models.identity import Caller, Scope
@@ -215,7 +216,7 @@ def server() -> Iterator[KeyServer]:
     yield server
     server.server.shutdown()
     server.server.server_close()
-    thread.join(10)
+    thread.join(patient(10))
 
 
 def test_unknown_keys_cause_no_fetch_storm(server: KeyServer) -> None:

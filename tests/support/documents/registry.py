@@ -23,6 +23,7 @@ TAKEN_BY = {
     "docs/deploying-redis.md": ("tests/documents/test_deploying.py", "tests/support/servers/granted.py"),
     "docs/dialogue.md": ("tests/documents/test_dialogue.py",),
     "docs/evaluations.md": ("tests/documents/test_evaluations.py",),
+    "docs/identity.md": ("tests/web/test_identity_page.py",),
     "docs/guards.md": ("tests/documents/test_guards.py",),
     "docs/limits.md": ("tests/documents/test_limits.py",),
     "docs/local.md": ("tests/documents/test_local.py",),
