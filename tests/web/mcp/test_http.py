@@ -17,7 +17,8 @@ from mcp_clients import ERAS, INITIALIZE, answering, run
 from scaling import patient
 from servers.web import WebServer
 
-pytestmark = pytest.mark.long
+#: The first test starts a worker and a server.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(150)]
 
 HEADERS = {"Accept": "application/json, text/event-stream"}
 
