@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import httpx2
 import pytest
@@ -56,8 +57,6 @@ def test_configuration_reaches_the_server_over_http(terminal, create_token):
         ):
             assert "poem" in {tool.name for tool in (await client.list_tools()).tools}
 
-    server.start()
-    try:
+    with closing(server):
+        server.start()
         run(steps())
-    finally:
-        server.close()
