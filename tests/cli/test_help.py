@@ -38,7 +38,7 @@ def test_command_list_is_complete():
         ),
         "eval",
         *("restore", "prune", "lint", "dialogue"),
-        *("up", "worker", "beat", "flower", "callbacks", "config", "repair", "doctor"),
+        *("up", "worker", "beat", "flower", "callbacks", "serve", "mcp", "config", "repair", "doctor"),
     ] == COMMANDS
 
 
