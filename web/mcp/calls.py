@@ -17,7 +17,7 @@ from mcp.shared.message import ServerMessageMetadata
 from pydantic import ValidationError
 
 from ...client.aio.client import submit_read
-from ...client.aio.jobs import AsyncCollabJob
+from ...client.aio.jobs import AsyncCollabJob, blocking_job
 from ...client.aio.request_ids import reserve_session_id
 from ...jobs.questions import find_question, question_id
 from ...models.errors import IllegalTransition, InvalidInput, ReplyRefused, SymposiaError, invalid_input
@@ -35,7 +35,7 @@ from .resources import transcript_link
 from .results import error_result, open_questions, read_result, tool_result
 from .session_tools import SessionTools
 from .tool_names import CANCEL, GET_SESSION, LIST_SESSIONS, REPLY
-from .waiting import FormClosed, WaitEnd, WaitHandlers, wait_for_session
+from .waiting import FormClosed, WaitEnd, WaitHandlers, newest_message, wait_for_session
 
 _log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ class ToolCall:
             if self._shows_forms
             else (question.reply_token for question in await open_questions(self.context, job))
         )
-        return await self._wait(job, known=frozenset(known))
+        return await self._wait_on(job, known=frozenset(known))
 
     async def _list(self, arguments: Mapping[str, Any]) -> ToolAnswer:
         self.caller.require(Scope.READ)
@@ -163,7 +163,14 @@ class ToolCall:
     def _shows_forms(self) -> bool:
         return self.caller.may(Scope.REPLY) and shows_forms(self.request.session.client_capabilities)
 
-    async def _wait(self, job: AsyncCollabJob, known: frozenset[str] = frozenset()) -> ToolAnswer:
+    async def _wait_on(self, job: AsyncCollabJob, known: frozenset[str] = frozenset()) -> ToolAnswer:
+        """Wait for a session that an earlier call has submitted: its messages so far are not reported."""
+        after = await self.context.client.run(newest_message, blocking_job(job))
+        return await self._wait(job, known=known, after=after)
+
+    async def _wait(
+        self, job: AsyncCollabJob, *, known: frozenset[str] = frozenset(), after: str | None = None
+    ) -> ToolAnswer:
         """Wait for a session; return its end, its state, or the form of a question."""
         session = self.request.session
         count = 0
@@ -194,6 +201,7 @@ class ToolCall:
             questions=partial(open_questions, self.context, job),
             ask=ask if self._shows_forms and session.can_send_request else None,
             known=known,
+            after=after,
         )
         end = await wait_for_session(job, handlers, timeout_s=self.options.timeout_s)
         if end is WaitEnd.QUESTION and self._shows_forms and not session.can_send_request:
@@ -215,7 +223,7 @@ class ToolCall:
         response = (self.params.input_responses or {}).get(FORM)
         result = response if isinstance(response, types.ElicitResult) else None
         if await self._answer_form(job, shown.question_id, result):
-            return await self._wait(job)
+            return await self._wait_on(job)
         return await self._result(job)
 
     async def _answer_form(self, job: AsyncCollabJob, wanted: str, result: types.ElicitResult | None) -> bool:

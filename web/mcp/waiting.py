@@ -16,6 +16,8 @@ from typing import Any
 import anyio
 
 from ...client.aio.jobs import AsyncCollabJob
+from ...jobs.collab import CollabJob
+from ...jobs.reading import streams_of
 from ...models.protocol.dialog import Message
 from ...models.turns.waiting import Pending
 
@@ -23,6 +25,8 @@ from ...models.turns.waiting import Pending
 _QUIET_S = 15.0
 #: News of a form whose question is closed.
 _ANSWERED = "answered"
+#: Maximum number of news that wait to be handled; the followers wait, too.
+_MAX_NEWS = 100
 #: Seconds between two attempts to cancel a task. Before Python 3.12, redis-py may lose a cancellation.
 _CANCEL_S = 5.0
 
@@ -54,6 +58,8 @@ class WaitHandlers:
     ask: Callable[[Pending], Coroutine[Any, Any, None]] | None = None
     #: Reply tokens of questions that do not end the wait.
     known: frozenset[str] = frozenset()
+    #: Id of the message after which messages are reported; None: all are.
+    after: str | None = None
 
 
 @dataclass(slots=True)
@@ -62,7 +68,9 @@ class _Wait:
 
     job: AsyncCollabJob
     handlers: WaitHandlers
-    news: asyncio.Queue[Message | Pending | Exception | str | None] = field(default_factory=asyncio.Queue)
+    news: asyncio.Queue[Message | Pending | Exception | str | None] = field(
+        default_factory=lambda: asyncio.Queue(_MAX_NEWS)
+    )
     #: Questions that were not shown yet.
     waiting: list[Pending] = field(default_factory=list)
     shown: Pending | None = None
@@ -70,23 +78,23 @@ class _Wait:
 
     async def follow_messages(self) -> None:
         """Put each message of the session, and its end."""
-        async with aclosing(self.job.messages(follow=True)) as messages:
+        async with aclosing(self.job.messages(follow=True, after=self.handlers.after)) as messages:
             async for message in messages:
-                self.news.put_nowait(message)
-        self.news.put_nowait(None)
+                await self.news.put(message)
+        await self.news.put(None)
 
     async def follow_questions(self) -> None:
         """Put each question of the session."""
         async with aclosing(self.job.questions()) as questions:
             async for question in questions:
-                self.news.put_nowait(question)
+                await self.news.put(question)
 
     async def catch(self, steps: Coroutine[Any, Any, None]) -> None:
         """Run a follower or a form; an error of it ends the wait."""
         try:
             await steps
         except Exception as error:  # noqa: BLE001 - raised by `run`
-            self.news.put_nowait(error)
+            await self.news.put(error)
 
     async def run(self) -> WaitEnd:
         """Handle the news until the session ends, or until a question ends the wait."""
@@ -128,7 +136,7 @@ class _Wait:
 
     async def _ask(self, ask: Callable[[Pending], Coroutine[Any, Any, None]], question: Pending) -> None:
         await ask(question)
-        self.news.put_nowait(_ANSWERED)
+        await self.news.put(_ANSWERED)
 
     async def _is_new(self, question: Pending) -> bool:
         """Return whether a person is asked, who was not asked before the wait."""
@@ -145,6 +153,12 @@ class _Wait:
         if not await self._is_open(self.shown.reply_token):
             await end_tasks({self.form})
             self.form = self.shown = None
+
+
+def newest_message(job: CollabJob) -> str | None:
+    """Return the id of the newest message of a live session; None: it has none."""
+    page = streams_of(job).newest_page(job.id, "dialog", count=1) if job.is_live else ()
+    return page[0][0] if page else None
 
 
 async def wait_for_session(job: AsyncCollabJob, handlers: WaitHandlers, *, timeout_s: float) -> WaitEnd:

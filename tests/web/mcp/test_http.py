@@ -1,4 +1,4 @@
-"""MCP over HTTP, as `symposia serve` serves it: tokens, tenants, forms, and what a wait leaves behind."""
+"""MCP over HTTP, as `symposia serve` serves it: tokens, tenants, forms, and a worker that is lost."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from redis import Redis
 
 from live import LiveWorker, until
 from mcp_clients import ERAS, INITIALIZE, answering, run
 from scaling import patient
 from servers.web import WebServer
 
-pytestmark = pytest.mark.long
+#: The first test starts a worker and a server.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(150)]
 
 HEADERS = {"Accept": "application/json, text/event-stream"}
 
@@ -25,17 +25,9 @@ HEADERS = {"Accept": "application/json, text/event-stream"}
 @pytest.fixture(scope="module")
 def server(terminal):
     """`symposia serve` that needs tokens."""
-    server = WebServer(terminal.folder, {**terminal.settings, "mcp_wait_s": "30"}, options=())
-    yield server.start()
-    server.close()
-
-
-@pytest.fixture(scope="module")
-def impatient(terminal):
-    """`symposia serve` whose calls wait for a second."""
-    server = WebServer(terminal.folder, {**terminal.settings, "mcp_wait_s": "1"}, options=())
-    yield server.start()
-    server.close()
+    settings = {**terminal.settings, "mcp_wait_s": "30"}
+    with closing(WebServer(terminal.folder, settings, options=())) as server:
+        yield server.start()
 
 
 def url(server):
@@ -124,38 +116,6 @@ def test_caller_without_a_scope_is_refused(server, create_token):
             refused = await bob.call_tool("poem", {"topic": "doors"})
             assert refused.is_error
             assert "submit" in refused.content[0].text
-
-    run(steps())
-
-
-def test_deadline_ends_an_open_form_and_leaves_no_connection(impatient, terminal, create_token):
-    """A form that the person never closes: the call ends, and so do its connections to Redis."""
-
-    async def form(_context, _params):
-        await asyncio.Event().wait()
-
-    async def call_side_by_side(client, count):
-        results = await asyncio.gather(*(client.call_tool("old_room", {}) for _ in range(count)))
-        for result in results:
-            data = result.structured_content
-            assert len(data["questions"]) == 1
-            await client.call_tool("cancel_session", {"session_id": data["session_id"]})
-
-    async def steps():
-        def readers():
-            return [known["cmd"] for known in redis.client_list() if known["cmd"].startswith("xread")]
-
-        token = create_token("ann")
-        with Redis.from_url(terminal.settings["redis_url"]) as redis:
-            await asyncio.to_thread(until, lambda: not readers(), what="nobody reads yet")
-            async with connected(impatient, token, mode="legacy", elicitation_callback=form) as client:
-                await call_side_by_side(client, 5)
-                before = len(redis.client_list())
-                for _ in range(3):
-                    await call_side_by_side(client, 5)
-                await asyncio.to_thread(until, lambda: not readers(), what="nobody reads")
-                # The client keeps the connections of at most 16 threads.
-                assert len(redis.client_list()) <= before + 5
 
     run(steps())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import httpx2
 import pytest
@@ -14,12 +15,14 @@ from mcp_clients import run
 from processes.terminal import PROGRAM
 from servers.web import WebServer
 
+#: The first test starts a worker.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(120)]
+
 PAGE = Page("docs/mcp.md")
 STDIO = PAGE.take("json", '"command"')
 HTTP = PAGE.take("json", '"headers"')
 
 
-@pytest.mark.long
 def test_configuration_starts_the_server(terminal):
     folder = str(terminal.folder)
     server = json.loads(
@@ -39,7 +42,6 @@ def test_configuration_starts_the_server(terminal):
     run(steps())
 
 
-@pytest.mark.long
 def test_configuration_reaches_the_server_over_http(terminal, create_token):
     server = WebServer(terminal.folder, terminal.settings, options=())
     configured = json.loads(HTTP)["mcpServers"]["symposia"]
@@ -55,8 +57,6 @@ def test_configuration_reaches_the_server_over_http(terminal, create_token):
         ):
             assert "poem" in {tool.name for tool in (await client.list_tools()).tools}
 
-    server.start()
-    try:
+    with closing(server):
+        server.start()
         run(steps())
-    finally:
-        server.close()

@@ -11,7 +11,8 @@ import pytest
 from mcp_clients import ERAS, INITIALIZE, answering, run, until_true
 from symposia.models.text.ids import new_id
 
-pytestmark = pytest.mark.long
+#: The first test starts a worker.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(120)]
 
 
 @ERAS
