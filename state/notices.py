@@ -7,7 +7,6 @@ responses.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -25,11 +24,6 @@ _HOUR_MS = 3_600_000
 MAX_ATTEMPTS = 10
 
 
-def question_digest(reply_token: str) -> str:
-    """Return what names a question in links and markers: its reply token does not leave the session."""
-    return hashlib.sha256(f"question {reply_token}".encode()).hexdigest()[:16]
-
-
 class NoticeIndex(DueIndex):
     """Sessions with questions to people who have an address, by the time of the next check."""
 
@@ -44,7 +38,7 @@ class NoticeIndex(DueIndex):
 class NoticeId(NamedTuple):
     """One notice: a stage of a question, to one person, in one way."""
 
-    #: Digest of the reply token of the question.
+    #: Id of the question: a digest of its reply token.
     question: str
     person: str
     #: `question`, `escalation`, or `reminder-1`, `reminder-2`, ...

@@ -6,9 +6,10 @@ from functools import partial
 from typing import Literal
 
 from ...archive.results import ResultPage, decode_cursor, encode_cursor
+from ...jobs.questions import question_id
 from ...models.errors import InvalidInput, SessionNotFound
 from ...models.turns.waiting import Pending
-from ...state.notices import NoticeStore, question_digest
+from ...state.notices import NoticeStore
 from ...state.redis.readers import read_record
 from ...state.turns.parked import Inbox, InboxEntry
 from .sessions import Sessions
@@ -95,6 +96,6 @@ def _question(sessions: Sessions, inbox_entry: InboxEntry) -> Pending | None:
     if question is None:
         return None
     failures = NoticeStore(sessions.connections.redis).failures(
-        question.session_id, question_digest(question.reply_token)
+        question.session_id, question_id(question.reply_token)
     )
     return question.model_copy(update={"notice_failed": "; ".join(failures)}) if failures else question

@@ -17,9 +17,10 @@ from redis import Redis
 
 from ...agents.people import People, PersonEntry
 from ...config.settings import Settings
+from ...jobs.questions import question_id
 from ...models.errors import InvalidInput, SessionNotFound, StateError
 from ...models.text.ids import derived_id
-from ...state.notices import NoticeId, NoticeStore, ms_of_next_hour, question_digest
+from ...state.notices import NoticeId, NoticeStore, ms_of_next_hour
 from ...state.sessions.store import SessionStore
 from ...tasks.views.session_views import read_facts
 from ...tasks.waiting.parked_turn import ParkedTurn, read_all_questions
@@ -128,7 +129,7 @@ class Notifier:
     def _send_stages(self, parked: ParkedTurn) -> list[int]:
         """Send what is due for a question; return the times of further attempts, in milliseconds since the epoch."""
         people, session_id = self._people(), parked.facts.session_id
-        question = question_digest(parked.parking.reply_token)
+        question = question_id(parked.parking.reply_token)
         markers = self._store.read(session_id)
         times_ms = []
         for due in due_stages(parked):
