@@ -86,4 +86,4 @@ def chat_body(notice: Notice) -> bytes:
     """Return the message of an incoming webhook: a block of code, so that no text becomes a mention or a format."""
     shown = "\n".join((notice.heading, *notice.lines)).replace("`", "'")
     text = f"```\n{shown}\n```\n{notice.answer_line}"
-    return json.dumps({"text": escape(text, quote=False)}).encode()
+    return json.dumps({"text": escape(text, quote=False), "unfurl_links": False}).encode()

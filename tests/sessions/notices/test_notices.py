@@ -13,7 +13,7 @@ from servers.remote_system import RemoteSystem
 from servers.smtp_sink import SmtpSink
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
-from symposia.state.notices import NoticeStore
+from symposia.state.notices import NoticeIndex, NoticeStore
 from symposia.state.redis.connect import connect
 
 APP = "processes.notice_app"
@@ -109,6 +109,20 @@ def test_killed_worker_sends_no_notice_twice(
     assert len(receivers.mail.mails) == mails
     [question] = installation.client.inbox("ann")
     assert ("a worker was lost" in question.notice_failed) == (state == "failed")
+
+
+def test_question_of_a_lost_worker_is_told(installation: Any, receivers: Receivers) -> None:
+    # Without a table of people the question is parked as if the worker was lost before it was told.
+    job = ask(installation, "")
+    worker = installation.start_worker()
+    until(job.pending, what="ann is asked")
+    worker.kill()
+    with connect(installation.redis_url) as redis:
+        NoticeIndex(redis).add(job.id, in_ms=500)  # as parking adds it before
+    (installation.folder / "agents.toml").write_text(REGISTRY + ANN)
+    installation.start_worker()
+    until(lambda: states(installation, job) == {"question:email:ann": "sent"}, what="ann is told")
+    job.cancel()
 
 
 def test_refused_mail_is_sent_again_and_a_rejected_one_is_listed(
