@@ -24,7 +24,19 @@ from .problems import add_problem_handlers
 from .routes import contents, files, lists, questions, reviews, schedules, sessions, steering
 
 #: Modules with a `router`.
-ROUTES = (lists, sessions, contents, steering, questions, files, reviews, schedules, hooks, pages, answer_links)
+ROUTES = (
+    lists,
+    sessions,
+    contents,
+    steering,
+    questions,
+    files,
+    reviews,
+    schedules,
+    hooks,
+    pages,
+    answer_links,
+)
 
 
 def create_app(

@@ -52,7 +52,7 @@ class Notice:
         if pending.question.choices:
             lines.append(f"One of: {', '.join(pending.question.choices)}")
         if pending.until is not None:
-            lines.append(f"To answer {deadline_in_words(pending.until)}.")
+            lines.append(f"Please answer {deadline_in_words(pending.until)}.")
         return lines
 
     @property
