@@ -214,6 +214,8 @@ def _networks(given: tuple[str, ...]) -> tuple[str, ...]:
 WebUrls = Annotated[
     tuple[str, ...], BeforeValidator(_split), AfterValidator(_web_urls), Field(max_length=100)
 ]
+#: A URL of HTTP, such as that of a web server.
+WebUrl = Annotated[str, AfterValidator(lambda url: _web_urls((url,))[0]), Field(max_length=2_000)]
 #: Networks such as `10.0.0.0/8`; separated by commas in the environment.
 NetworkNames = Annotated[
     tuple[str, ...], BeforeValidator(_split), AfterValidator(_networks), Field(max_length=100)

@@ -22,7 +22,7 @@ _NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$",
 #: Minimum characters of a secret that a file names.
 MIN_NAMED_CHARS = 4
 # Such as `api_key_env = "HOUSE"`, also in a file that is not valid as a whole.
-_NAMED = re.compile(r"""\b\w*_env["']?\s*=\s*["']([A-Za-z_]\w*)["']""")
+_NAMED = re.compile(r"""\b(?:\w*_env|chat)["']?\s*=\s*["']([A-Za-z_]\w*)["']""")
 
 
 class KnownSecrets:

@@ -40,6 +40,7 @@ from .field_types import (
     RedisUrl,
     TenantWeights,
     Unset,
+    WebUrl,
     WebUrls,
 )
 from .project import describe_shared_data, project_data_dir, project_folder, user_data_dir
@@ -311,6 +312,46 @@ class Settings(BaseModel):
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
         max_length=200,
         description="Environment variable of the workers with the secret that signs the calls of these URLs.",
+    )
+
+    public_url: Annotated[WebUrl | None, Unset("notices contain no link")] = Field(
+        default=None,
+        description=(
+            "Address under which people reach the [web server](people.md#notices), such as `https://symposia.example.com`: "
+            "notices contain a link to `/answers/TOKEN` below it."
+        ),
+    )
+    notices_from: Annotated[str | None, Unset("no e-mail is sent")] = Field(
+        default=None,
+        min_length=3,
+        max_length=254,
+        pattern=r"^[!-~]+@[A-Za-z0-9.-]+$",
+        description="Sender of the e-mails about [questions to people](people.md#notices).",
+    )
+    notices_smtp_url_env: str = Field(
+        default="NOTICES_SMTP_URL",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        max_length=200,
+        description=(
+            "Environment variable of the workers with the URL of the mail server, with user and password: "
+            "`smtp://user:password@host:587` (STARTTLS; without it only on loopback) or `smtps://...`."
+        ),
+    )
+    notices_secret_env: str = Field(
+        default="NOTICES_SECRET",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        max_length=200,
+        description="Environment variable of the workers and the web server with the secret that signs the links of notices.",
+    )
+    notices_networks: Annotated[NetworkNames, Unset("none")] = Field(
+        default=(),
+        description="Networks of chat webhooks that may be called although they are private, also without TLS.",
+    )
+    notices_per_hour: int = Field(
+        default=20,
+        ge=1,
+        le=10_000,
+        description="Maximum number of notices to a person in an hour; more of them wait.",
     )
 
     worker_concurrency: int = Field(

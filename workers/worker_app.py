@@ -28,7 +28,15 @@ from ..schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.end_messages import install_end_messages
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .heartbeat.steps import HeartbeatStep, LostWorkersStep
-from .steps.background_loops import ArchiveStep, DeliveryStep, NotesStep, ReviewStep, ScheduleStep, TaskStep
+from .steps.background_loops import (
+    ArchiveStep,
+    DeliveryStep,
+    NotesStep,
+    NoticeStep,
+    ReviewStep,
+    ScheduleStep,
+    TaskStep,
+)
 from .steps.monitoring import HealthStep, MetricsStep, write_counts
 from .steps.session_steps import OnceStep, SessionStepsStep, install_revoke
 from .steps.startup import AgentsQueueStep, OptionsStep, RuntimeStep, end_worker
@@ -67,6 +75,7 @@ def prepare_worker(app: Celery) -> None:
         {
             AgentsQueueStep,
             ArchiveStep,
+            NoticeStep,
             NotesStep,
             DeliveryStep,
             HeartbeatStep,

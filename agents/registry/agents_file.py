@@ -47,6 +47,7 @@ from ..kinds.python import PythonEntry
 from ..kinds.scripted import ScriptedEntry
 from ..kinds.session import SessionEntry, SessionFiles
 from ..llm.entry import LLMEntry
+from ..people import PersonEntry
 from ..tables import FileTables
 
 AgentEntry = Annotated[
@@ -61,6 +62,8 @@ class AgentsFile(FileTables):
     #: Checks before and after turns, which agents name.
     guards: dict[AgentName, GuardEntry] = Field(default_factory=dict)
     agents: dict[AgentName, AgentEntry] = Field(default_factory=dict)
+    #: Where people are told of their questions.
+    people: dict[AgentName, PersonEntry] = Field(default_factory=dict, max_length=10_000)
 
     @property
     def sessions(self) -> dict[str, str]:
@@ -104,6 +107,7 @@ def read_agents_file(path: Path, session_files: SessionFiles | None = None) -> A
         _check_guards(path, name, entry, file)
         for field, rule in entry.broken_rules(file, sessions):
             raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)
+    _check_people(path, file)
     if session_files is not None:
         _check_nesting(path, file.agents, max_depth=session_files.max_depth)
     return file
@@ -148,6 +152,15 @@ def _check_guards(path: Path, name: str, entry: AgentEntry, file: AgentsFile) ->
                 f'must have `when = "before"`: answers of kind {entry.kind} are not checked (got {guard!r})'
             )
             raise RegistryError(str(path), entry=f"agents.{name}", field=f"guards[{at}]", rule=rule)
+
+
+def _check_people(path: Path, file: AgentsFile) -> None:
+    """Raise RegistryError for an escalation to a person who is not in the table, or to the same person."""
+    for name, person in file.people.items():
+        to = person.escalate_to
+        if to is not None and (to == name or to not in file.people):
+            rule = f"must be another name of the table `people` (got {to!r})"
+            raise RegistryError(str(path), entry=f"people.{name}", field="escalate_to", rule=rule)
 
 
 #: Rule that is broken in a process without a reader of session files.

@@ -27,6 +27,7 @@ from ..execution.threads import DaemonThreadPool
 from ..guards import CallableGuard, GuardEntry, check_guard_names
 from ..kinds.object import ObjectEntry, object_entry
 from ..kinds.session import SessionEntry, SessionFiles
+from ..people import People
 from ..tables import THIS_MACHINE, ModelEntry
 from .agents_file import AgentEntry, AgentsFile, check_not_planted, read_agents_file
 from .built_in import BUILT_IN
@@ -105,6 +106,8 @@ class Registry:
         for name, entry in {**marked.entries, **given}.items():
             check_guard_names(path or "no agents file", name, entry.guards, known=file.guards)
         self._guards = file.guards
+        #: Where people are told of their questions, by name.
+        self.people: People = file.people
         self._parser = file.parser
         #: Modules that could not be loaded.
         self.module_problems = marked.problems

@@ -22,7 +22,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
 from threading import BoundedSemaphore, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from ...models.errors import AgentFailed
@@ -173,7 +173,13 @@ class HttpAnswer:
 
 
 def http_call(
-    target: HttpTarget, method: str, headers: Mapping[str, str], *, body: bytes = b"", max_bytes: int = 0
+    target: HttpTarget,
+    method: str,
+    headers: Mapping[str, str],
+    *,
+    body: bytes = b"",
+    max_bytes: int = 0,
+    on_connected: Callable[[], object] | None = None,
 ) -> HttpAnswer:
     """Send a request and return the answer, whatever its status is.
 
@@ -183,6 +189,7 @@ def http_call(
         headers: Headers of the request.
         body: Body of the request.
         max_bytes: Maximum size of the body of the answer; 0: it is not read.
+        on_connected: Called before the first byte of the request is sent; what it raises ends the call.
 
     Raises:
         AgentFailed: There is no answer, or it is too large; `retryable` says whether a retry may succeed.
@@ -201,14 +208,16 @@ def http_call(
     kind = HTTPSConnection if is_encrypted else HTTPConnection
     connection = kind(host, port, timeout=target.timeout_s)
     try:
-        with closing(connection), _cut_after(connection, until - time.monotonic()) as is_cut:
-            connection.sock = _connected(addresses, until)
+        with closing(connection), cut_after(connection, until - time.monotonic()) as is_cut:
+            connection.sock = connect_before(addresses, until)
             if is_encrypted:
                 connection.sock = _encrypted(connection.sock, host, target.ca_file)
             if is_cut.is_set():  # the deadline passed before the socket was set
                 raise TimeoutError("timed out")
             if isinstance(connection.sock, ssl.SSLSocket):
                 connection.sock.do_handshake()
+            if on_connected is not None:
+                on_connected()
             connection.request(method, _path(parts), body or None, dict(headers))
             with connection.getresponse() as response:
                 read = response.read(max_bytes + 1) if max_bytes else b""
@@ -228,7 +237,7 @@ def _path(parts: SplitResult) -> str:
     return f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
 
 
-def _connected(addresses: Sequence[tuple[str, int]], until: float) -> socket.socket:
+def connect_before(addresses: Sequence[tuple[str, int]], until: float) -> socket.socket:
     """Return a connection to the first address that accepts one before `until` (`time.monotonic()`)."""
     trouble: OSError | None = None
     for address in addresses:
@@ -248,8 +257,14 @@ def _encrypted(plain: socket.socket, host: str, ca_file: Path | None) -> ssl.SSL
     return context.wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
 
 
+class HasSocket(Protocol):
+    """A connection of HTTP or SMTP."""
+
+    sock: Any
+
+
 @contextmanager
-def _cut_after(connection: HTTPConnection, timeout_s: float) -> Iterator[threading.Event]:
+def cut_after(connection: HasSocket, timeout_s: float) -> Iterator[threading.Event]:
     """Shut down a connection's socket at the deadline: a socket timeout would restart with every byte.
 
     Yields:

@@ -26,6 +26,7 @@ from ...reviews.values.panels import readers_of
 from ...tasks.planning.dispatch import format_amount
 from ...workers.local.code_check import importing_as_workers
 from ...workers.tracing.setup import find_problem
+from .notice_checks import check_notices
 from .server_checks import CheckResult, bad, good, warning
 
 PYTHON = (3, 11)
@@ -121,6 +122,7 @@ def check_agents(settings: Settings, *, probe: bool = False) -> Iterator[CheckRe
     if probe:
         yield from _probe_endpoints(registry)
     yield from _limits(settings, registry)
+    yield from check_notices(settings, registry)
 
 
 def _prices(registry: Registry) -> Iterator[CheckResult]:

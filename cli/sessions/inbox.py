@@ -32,7 +32,7 @@ def inbox(
     from contextlib import suppress
 
     from ...models.errors import SessionNotFound
-    from .questions import last_message_lines, question_heading, question_lines, reply_command
+    from .questions import last_message_lines, notice_line, question_heading, question_lines, reply_command
 
     client = open_client()
     questions = client.inbox(participant, limit=limit)
@@ -47,6 +47,8 @@ def inbox(
         with suppress(SessionNotFound):  # it has expired since
             for line in last_message_lines(client.get_job(question.session_id), screen):
                 screen.print(line)
+        if question.notice_failed:
+            screen.print(notice_line(question))
         for line in (*question_lines(screen, question), reply_command(question)):
             screen.print(line)
 

@@ -43,6 +43,11 @@ def question_heading(question: Pending) -> Text:
     )
 
 
+def notice_line(question: Pending) -> Text:
+    """Return the line about notices that were not sent to the people who are asked."""
+    return Text(f"  notice failed: {printable(question.notice_failed)}", style="yellow")
+
+
 def question_lines(screen: Console, question: Pending) -> Iterator[Text]:
     """Yield the text of a question and its choices; nothing for a turn whose agent asks nothing in particular."""
     if question.question.text:

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 from ...config.celery import broker_tls, has_redis_transport, to_celery_url, transport_options
 from ...config.field_types import is_redis
 from ...config.secrets import KnownSecrets
-from ...config.settings import Settings
+from ...config.settings import Settings, read_variable
 from ...models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableQueue, UnsuitableRedis
 from ...models.text.redis_address import source_of, with_key_prefix
 from ...state.redis.connect import check_reachable, connect
@@ -29,6 +29,7 @@ def urls_in_use(settings: Settings) -> tuple[str, ...]:
     """Return every URL this process connects to, passwords included."""
     configured = (settings.broker_url, settings.memory_redis_url, settings.database_url)
     urls = [url.get_secret_value() for url in configured if url is not None]
+    urls += filter(None, [read_variable(settings.notices_smtp_url_env)])
     return tuple(urls if (redis := resolve_redis_url(settings)) is None else [redis, *urls])
 
 

@@ -6,8 +6,10 @@ from functools import partial
 from typing import Literal
 
 from ...archive.results import ResultPage, decode_cursor, encode_cursor
+from ...jobs.questions import question_id
 from ...models.errors import InvalidInput, SessionNotFound
 from ...models.turns.waiting import Pending
+from ...state.notices import NoticeStore
 from ...state.redis.readers import read_record
 from ...state.turns.parked import Inbox, InboxEntry
 from .sessions import Sessions
@@ -83,7 +85,7 @@ def _question(sessions: Sessions, inbox_entry: InboxEntry) -> Pending | None:
         questions = sessions.get_live(inbox_entry.session_id).pending()
     except SessionNotFound:
         return None
-    return next(
+    question = next(
         (
             question
             for question in questions
@@ -91,3 +93,9 @@ def _question(sessions: Sessions, inbox_entry: InboxEntry) -> Pending | None:
         ),
         None,
     )
+    if question is None:
+        return None
+    failures = NoticeStore(sessions.connections.redis).failures(
+        question.session_id, question_id(question.reply_token)
+    )
+    return question.model_copy(update={"notice_failed": "; ".join(failures)}) if failures else question

@@ -129,6 +129,9 @@ class WaitPolicy(Frozen):
     to: str | None = Field(default=None, min_length=1, max_length=200)
     #: Seconds after the question at which a reminder is recorded, rising.
     remind_after_s: tuple[Seconds, ...] = Field(default=(), max_length=20)
+    #: Seconds after the question at which `escalate_to` may answer, too; the deadline stays. None: never.
+    escalate_after_s: Seconds | None = None
+    escalate_to: str | None = Field(default=None, min_length=1, max_length=200)
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
@@ -136,6 +139,8 @@ class WaitPolicy(Frozen):
             raise ValueError("`then: default` and `default: TEXT` must be set together")
         if (self.then in (TimeoutAction.REASSIGN, TimeoutAction.ESCALATE)) != (self.to is not None):
             raise ValueError("`to: NAME` must be set together with `then: reassign` or `then: escalate`")
+        if (self.escalate_after_s is None) != (self.escalate_to is None):
+            raise ValueError("`escalate_after_s` and `escalate_to` must be set together")
         if any(first >= second for first, second in pairwise(self.remind_after_s)):
             raise ValueError("`remind_after_s` must be in ascending order")
         return self
@@ -225,6 +230,12 @@ class ParkedQuestion(Frozen):
         return self.hold is not None and self.hold.verdict is None
 
     @property
+    def next_person(self) -> str | None:
+        """The person who may answer, too, after `escalate_after_s`; None: nobody, or they may answer by now."""
+        to = self.policy.escalate_to
+        return None if self.escalated or to in self.asked or not self.is_for_people else to
+
+    @property
     def is_decision(self) -> bool:
         """Return whether the answer approves or refuses something."""
         return self.is_for_guard or self.question.is_for_approval
@@ -249,3 +260,5 @@ class Pending(Frozen):
     asked_at: datetime
     #: When it is too late; None: when the session has ended.
     until: datetime | None = None
+    #: Why the newest notice to a person about it was not sent; empty: none has failed.
+    notice_failed: str = ""

@@ -36,12 +36,12 @@ A schedule names a delivery. Only the operator's file names folders, hosts and v
 
 from __future__ import annotations
 
-from email.headerregistry import Address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, IPvAnyNetwork, RootModel, StringConstraints, model_validator
 
+from ...agents.people import MailAddress
 from ...agents.tables import EntryBase, HttpUrl, VariableName
 from ...models.severity import Severity
 from ...models.text.durations import Duration
@@ -55,18 +55,7 @@ def _absolute(path: Path) -> Path:
     return path
 
 
-def _mail_address(text: str) -> str:
-    try:
-        address = Address(addr_spec=text)
-    except (ValueError, IndexError):
-        address = Address()
-    if not (text.isascii() and address.username and address.domain):
-        raise ValueError("must be an email address such as team@example.com")
-    return text
-
-
 AbsolutePath = Annotated[ExpandedPath, AfterValidator(_absolute)]
-MailAddress = Annotated[str, Field(max_length=254), AfterValidator(_mail_address)]
 Networks = Annotated[tuple[IPvAnyNetwork, ...], Field(max_length=100)]
 HostName = Annotated[str, StringConstraints(max_length=253, pattern=r"^[A-Za-z0-9.:_-]+$")]
 

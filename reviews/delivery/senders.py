@@ -7,16 +7,15 @@ the rules of Standard Webhooks.
 from __future__ import annotations
 
 import shutil
-import smtplib
-import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from email.message import EmailMessage
 from email.utils import format_datetime
 from pathlib import Path
 
-from ...agents.execution.failures import scrub_text
 from ...agents.remote.http_call import HttpTarget
+from ...agents.remote.mail_call import MailServer, send_message
 from ...agents.remote.webhook import post_webhook, signed_headers
 from ...models.errors import AgentError, DeliveryFailed
 from ...models.text.ids import new_id, utcnow
@@ -74,40 +73,21 @@ def _delete_old(folder: Path, *, keep: int) -> None:
 
 #: Maximum bytes of all attachments; further reports are left out, and the text says so.
 MAX_ATTACHED_BYTES = 8_388_608
-_PORTS = {"starttls": 587, "tls": 465}
 
 
 def send_mail(entry: EmailEntry, payload: ReportPayload, *, message_id: str, password: str | None) -> None:
     """Send the message; return when the server has accepted it. Raises DeliveryFailed."""
-    mail = build_mail(entry, payload, message_id=message_id)
-    secrets = [password] if password else []
-    try:
-        with _connect(entry) as server:
-            if entry.username and password:
-                server.login(entry.username, password)
-            refused = server.send_message(mail)
-    except smtplib.SMTPRecipientsRefused as error:
-        is_for_now = all(400 <= code < 500 for code, _ in error.recipients.values())
-        raise _refusal(entry, len(error.recipients), retryable=is_for_now) from None
-    except smtplib.SMTPResponseException as error:
-        text = scrub_text(_text(error.smtp_error), secrets=secrets)
-        # 4yz is transient, 5yz permanent (RFC 5321, 4.2.1).
-        raise DeliveryFailed(
-            f"{entry.host} answered SMTP {error.smtp_code}: {text}", retryable=400 <= error.smtp_code < 500
-        ) from None
-    except smtplib.SMTPNotSupportedError as error:
-        raise DeliveryFailed(
-            f"{entry.host} does not support a required SMTP extension: {error}", retryable=False
-        ) from None
-    except ssl.SSLCertVerificationError as error:
-        raise DeliveryFailed(
-            f"TLS certificate of {entry.host} is not trusted: {error.verify_message}", retryable=False
-        ) from None
-    except (OSError, smtplib.SMTPException) as error:
-        text = scrub_text(str(error), secrets=secrets) or type(error).__name__
-        raise DeliveryFailed(f"{entry.host} does not answer: {text}") from None
-    if refused:  # a retry would send it twice to the other recipients
-        raise _refusal(entry, len(refused), retryable=False)
+    server = MailServer(
+        host=entry.host,
+        port=entry.port,
+        security=entry.security,
+        username=entry.username,
+        password=password,
+        ca_file=entry.ca_file,
+        timeout_s=entry.timeout_s,
+    )
+    with _delivering():
+        send_message(server, build_mail(entry, payload, message_id=message_id))
 
 
 def build_mail(entry: EmailEntry, payload: ReportPayload, *, message_id: str) -> EmailMessage:
@@ -145,30 +125,6 @@ def _split_by_size(reports: Sequence[ReportFile]) -> tuple[list[ReportFile], lis
     return kept, left_out
 
 
-def _connect(entry: EmailEntry) -> smtplib.SMTP:
-    """Return an encrypted connection. Raises OSError, SMTPException."""
-    context = ssl.create_default_context(cafile=entry.ca_file)
-    port = entry.port or _PORTS[entry.security]
-    if entry.security == "tls":
-        return smtplib.SMTP_SSL(entry.host, port, timeout=entry.timeout_s, context=context)
-    server = smtplib.SMTP(entry.host, port, timeout=entry.timeout_s)
-    try:
-        server.starttls(context=context)
-    except BaseException:
-        server.close()
-        raise
-    return server
-
-
-def _refusal(entry: EmailEntry, number: int, *, retryable: bool) -> DeliveryFailed:
-    """Return the error without the names of recipients, because its message may be read by others."""
-    return DeliveryFailed(f"{entry.host} refused {number} of the recipients", retryable=retryable)
-
-
-def _text(answer: bytes | str) -> str:
-    return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
-
-
 def send_webhook(entry: WebhookEntry, payload: ReportPayload, *, message_id: str, secret: str) -> None:
     """Post the run, signed with `secret`; `message_id` is the same in every attempt. Raises DeliveryFailed."""
     body = summary_json(payload.run)
@@ -178,8 +134,14 @@ def send_webhook(entry: WebhookEntry, payload: ReportPayload, *, message_id: str
 
 def post(target: HttpTarget, body: bytes, headers: Mapping[str, str]) -> None:
     """Post a message. Raises DeliveryFailed."""
-    try:
+    with _delivering():
         post_webhook(target, body, headers)
+
+
+@contextmanager
+def _delivering() -> Iterator[None]:
+    try:
+        yield
     except AgentError as error:
         raise DeliveryFailed(
             str(error), retryable=error.retryable, retry_after_s=error.retry_after_s

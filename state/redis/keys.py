@@ -24,6 +24,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{id}:noted:<turn>` | string | turn whose notes are being stored in the long-term memory, or are stored; TTL one day |
 | `symposia:{id}:parsed:<opened_ms>` | string | parameters read from the sentence of a session; TTL one week |
 | `symposia:{id}:step` | hash | step of a Celery canvas whose result is that of the session; TTL `retention_s` when it is over |
+| `symposia:{id}:notices` | hash | notices about questions to people, with their progress; TTL one day after the deadline of the question |
 | `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; TTL one day |
 | `symposia:{id}:recorded` | hash | records of written turns that are not archived yet, by token, in a session that records its calls; TTL `retention_s` after the newest record |
 | `symposia:{tenant:NAME}:books` | hash | usage of a tenant today, and its reservations; TTL two days |
@@ -58,6 +59,8 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:reviews:decisions` | hash | decisions of people about findings, by id: see `reviews/state/decisions.py`; capped |
 | `symposia:reviews:reply:DIGEST` | string | token of the call that answers a comment on a pull request; TTL one hour |
 | `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
+| `symposia:notices-due` | sorted set | sessions with questions to people who have an address, by the time of the next check of their notices; TTL one year |
+| `symposia:notified:PERSON:HOUR` | string | number of notices to a person in an hour; TTL two hours |
 | `symposia:taken` | hash | progress of the workers in the queue: newest message taken, last time a worker was free, newest probe; TTL one hour |
 | `symposia:lanes` | hash | lanes of active tenants, by tenant: see `state/tenant_lanes.py`; TTL one minute |
 | `symposia:{tokens}:token:ID` | hash | a token of a caller over HTTP: digest of its secret, name, tenant, scopes; expires with the token |
@@ -100,6 +103,7 @@ ARCHIVE_QUEUE = f"{PREFIX}:owed"
 STEPS = f"{PREFIX}:steps"
 SESSIONS = f"{PREFIX}:sessions"
 INBOX = f"{PREFIX}:inbox"
+NOTICES_DUE = f"{PREFIX}:notices-due"
 QUEUE_PROGRESS = f"{PREFIX}:taken"
 TENANT_LANES = f"{PREFIX}:lanes"
 WORKERS = f"{PREFIX}:workers"
@@ -264,6 +268,11 @@ def reviewed_pulls_key(schedule: str) -> str:
 def notifications_key(agent: str) -> str:
     """Return the key of an agent's notifications."""
     return f"{PREFIX}:notices:{agent}"
+
+
+def notified_key(person: str, hour: int) -> str:
+    """Return the key of the number of notices to a person in one hour since the epoch."""
+    return f"{PREFIX}:notified:{person}:{hour}"
 
 
 def metrics_batch_key(sender: str) -> str:

@@ -8,6 +8,7 @@ applies.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from ...agents.kinds.external import ExternalAgent
 from ...models.errors import AgentError, InvalidInput
@@ -15,6 +16,7 @@ from ...models.text.ids import new_id
 from ...models.text.redact import excerpt
 from ...models.turns.turn import OutcomeKind
 from ...models.turns.waiting import ParkedQuestion, RemoteDelivery, TimeoutAction
+from ...state.notices import NoticeIndex
 from ...state.sessions.records import SessionState
 from ...state.turns.parked import EventData, Inbox, InboxEntry, ReplyRule
 from ..runtime.graph import report_dropped
@@ -23,7 +25,7 @@ from ..turns.results import FAILURE_EFFECTS, TurnEnd, describe_faults, summarize
 from ..views.session_views import SessionFacts
 from .model_batches import check_batch
 from .parked_turn import ParkedTurn, read_question
-from .replies import end_wait, fail_parked_turn, record_work, reminders_ms
+from .replies import end_wait, escalation_ms, fail_parked_turn, record_work, reminders_ms
 from .subsessions.opening import tend_child
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,8 @@ log = logging.getLogger(__name__)
 #: Seconds until the second attempt; each later delay is twice the previous one, up to a maximum.
 FIRST_RETRY_S = 5.0
 LAST_RETRY_S = 3_600.0
+#: Milliseconds that it takes at most to park a turn, in general.
+_PARKING_MS = 10_000
 
 
 def deliver_turn(
@@ -115,20 +119,63 @@ def apply_deadline_policy(runtime: Runtime, parked: ParkedTurn) -> TurnEnd:
 def _ask_another(
     runtime: Runtime, parked: ParkedTurn, event: str, names: tuple[str, ...], *, new_token: str | None = None
 ) -> TurnEnd:
-    """Ask another participant, instead of the first or in addition, with the same time limit."""
+    """Ask another participant after the deadline, instead of the first or in addition, with the same time limit."""
     waiting = parked.waiting.model_copy(update={"asked": names, "escalated": True})
-    number, session_id = parked.number, parked.facts.session_id
-    inbox = Inbox(runtime.store.client)
-    inbox.add([InboxEntry(session_id, number, name) for name in names], at_ms=parked.parking.parked_ms)
     until_ms = parked.state.now_ms + int((waiting.policy.deadline_s or 0) * 1000)
+    return _ask(runtime, parked, waiting, event=event, until_ms=until_ms, new_token=new_token)
+
+
+def _ask_next_person(runtime: Runtime, parked: ParkedTurn, to: str) -> TurnEnd:
+    """Let the person of `escalate_to` answer, too; the deadline and the policy for it stay."""
+    waiting = parked.waiting
+    if waiting.is_decision and to in parked.facts.spec.observers:  # observers decide nothing
+        policy = waiting.policy.model_copy(update={"escalate_after_s": None, "escalate_to": None})
+        waiting = waiting.model_copy(update={"policy": policy})
+        return TurnEnd(record_work(runtime, parked, waiting, event="", about={}))
+    waiting = waiting.model_copy(update={"asked": (*waiting.asked, to)})
+    return _ask(runtime, parked, waiting, event="turn.escalated", until_ms=parked.parking.until_ms)
+
+
+def _ask(
+    runtime: Runtime,
+    parked: ParkedTurn,
+    waiting: ParkedQuestion,
+    *,
+    event: str,
+    until_ms: int | None,
+    new_token: str | None = None,
+) -> TurnEnd:
+    """Record who may answer from now on."""
+    names, session_id = waiting.asked, parked.facts.session_id
+    add_to_inbox(
+        runtime, [InboxEntry(session_id, parked.number, name) for name in names], parked.parking.parked_ms
+    )
     about: EventData = {"asked": list(names)}
     word = record_work(
         runtime, parked, waiting, event=event, about=about, until_ms=until_ms, new_token=new_token
     )
     if word != "tended":
         return TurnEnd(word)
-    inbox.remove(inbox_entry for inbox_entry in parked.inbox_entries() if inbox_entry.name not in names)
+    announce(runtime, session_id)
+    closed = (inbox_entry for inbox_entry in parked.inbox_entries() if inbox_entry.name not in names)
+    Inbox(runtime.store.client).remove(closed)
     return TurnEnd(word, f"parked: waiting for {excerpt(', '.join(names))}")
+
+
+def add_to_inbox(runtime: Runtime, entries: Sequence[InboxEntry], asked_ms: int) -> None:
+    """Add questions to the inboxes of people, and to the index of those whose notices are due."""
+    client = runtime.store.client
+    Inbox(client).add(entries, at_ms=asked_ms)
+    if (
+        entries
+    ):  # after the time that parking takes: if this process is lost, a worker finds the question then
+        announce(runtime, entries[0].session_id, in_ms=_PARKING_MS)
+
+
+def announce(runtime: Runtime, session_id: str, *, in_ms: int = 0) -> None:
+    """Let a worker check the notices to people about the questions of a session."""
+    if runtime.agents.registry.people:
+        NoticeIndex(runtime.store.client).add(session_id, in_ms=in_ms)
 
 
 def _reassign(runtime: Runtime, parked: ParkedTurn) -> TurnEnd:
@@ -168,6 +215,9 @@ def handle_due_work(runtime: Runtime, facts: SessionFacts, state: SessionState, 
         agent = _remote_agent(runtime, parked)
         if agent is not None:
             return deliver_turn(runtime, parked, agent, delivery)
+    escalate_in_ms = escalation_ms(parked.waiting)
+    if escalate_in_ms is not None and state.now_ms >= parked.parking.parked_ms + escalate_in_ms:
+        return _ask_next_person(runtime, parked, str(parked.waiting.next_person))
     return _remind(runtime, parked)
 
 

@@ -35,15 +35,15 @@ from ...state.redis.readers import server_ms
 from ...state.sessions.records import ScriptAnswer
 from ...state.sessions.requests import JournalNote
 from ...state.turns.batch_members import BatchMembers
-from ...state.turns.parked import FAR_MS, EventData, Inbox, InboxEntry, ParkedTurnStore
+from ...state.turns.parked import FAR_MS, EventData, InboxEntry, ParkedTurnStore
 from ..runtime.runtime import Runtime
 from ..turns.results import TurnEnd
 from ..turns.turn import Turn, count_end, retry_during_outage
 from ..views.session_views import SessionFacts
-from .due_work import deliver_turn
+from .due_work import add_to_inbox, announce, deliver_turn
 from .model_batches import FIRST_CHECK_MS, WAITING, batch_id, leave_batch
 from .parked_turn import ParkedTurn, read_question
-from .replies import reminders_ms, request_planning
+from .replies import escalation_ms, reminders_ms, request_planning
 from .subsessions.opening import find_session, open_child, plan_child, reservation_of_child
 
 #: Maximum questions of an agent in one turn, so that an agent that always asks comes to an end.
@@ -103,7 +103,9 @@ def park_turn(
         reply_token=reply_token,
         wait=waiting.model_dump_json(exclude_defaults=True),
         until_in_ms=until_in_ms,
-        wake_in_ms=min(until_in_ms or FAR_MS, *reminders_ms(waiting), tended_in_ms),
+        wake_in_ms=min(
+            until_in_ms or FAR_MS, *reminders_ms(waiting), escalation_ms(waiting) or FAR_MS, tended_in_ms
+        ),
         about=question_data(waiting),
         spent={**turn.journal.accounts(), turn.grant.token: outcome.usage},
         task=turn.task,
@@ -113,7 +115,7 @@ def park_turn(
     )
 
     def write() -> ScriptAnswer:
-        Inbox(runtime.store.client).add(inbox_entries, at_ms=server_ms(runtime.store.client))
+        add_to_inbox(runtime, inbox_entries, server_ms(runtime.store.client))
         # Twice the time: without an answer, the next person gets as much time as the first.
         turn.journal.extend_ttl(CALLS_GRACE_MS + 2 * (until_in_ms or FAR_MS))
         return park()
@@ -149,6 +151,7 @@ def _start_wait(runtime: Runtime, parked: ParkedTurn, agent: AnyAgent, word: str
         return end if end.failed else replace(end, awaits=Awaits.REMOTE)
     if parked.waiting.question.batch:
         return TurnEnd(word, WAITING, awaits=Awaits.REMOTE)
+    announce(runtime, parked.facts.session_id)
     summary = f"parked: waiting for {excerpt(', '.join(parked.waiting.asked))}"
     return TurnEnd(word, summary, awaits=Awaits.HUMAN)
 
@@ -202,11 +205,13 @@ def _waiting(
         addressees = ()  # a sub-session or a provider answers
     elif is_own:
         addressees = (turn.grant.substitute or me,)
+    policy = _wait_policy(runtime, turn, agent, question, is_own=is_own, is_held=hold is not None)
+    person = runtime.agents.registry.people.get(addressees[0]) if addressees else None
     return ParkedQuestion(
         question=question,
         is_own=is_own,
         asked=addressees,
-        policy=_wait_policy(runtime, turn, agent, question, is_own=is_own, is_held=hold is not None),
+        policy=policy if person is None else person.complete(policy),
         passed_on=before.passed_on,
         batch_checks=BatchChecks() if question.batch else None,
         answers=before.answers,

@@ -188,6 +188,12 @@ def _check(parked: ParkedTurn, text: object, *, limit_bytes: int) -> None:
         raise InvalidInput("text", text, describe_faults(faults))
 
 
+def escalation_ms(waiting: ParkedQuestion) -> int | None:
+    """Return when the next person may answer, too, in milliseconds after the question; None: there is none."""
+    after_s = waiting.policy.escalate_after_s
+    return None if waiting.next_person is None or after_s is None else int(after_s * 1000)
+
+
 def reminders_ms(waiting: ParkedQuestion) -> list[int]:
     """Return when reminders are due, in milliseconds after the question."""
     return [int(after_s * 1000) for after_s in waiting.policy.remind_after_s]
@@ -241,6 +247,8 @@ def _times(parked: ParkedTurn, waiting: ParkedQuestion, until_ms: int | None) ->
         yield waiting.batch_checks.due_ms
     for after_ms in reminders_ms(waiting)[waiting.reminded :]:
         yield parked.parking.parked_ms + after_ms
+    if (escalate_in_ms := escalation_ms(waiting)) is not None:
+        yield parked.parking.parked_ms + escalate_in_ms
 
 
 def fail_parked_turn(context: ReplyContext, parked: ParkedTurn, line: str, *, rule: ReplyRule) -> TurnEnd:

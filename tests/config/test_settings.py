@@ -154,6 +154,8 @@ def test_every_setting_reaches_a_child_process() -> None:
         http_jwt_keys="keys.json",
         http_jwt_issuer="https://login.example",
         http_jwt_audience="symposia",
+        public_url="https://symposia.example.com",
+        notices_from="symposia@example.com",
     )
     handed_down = child_environment(everything).keys() - os.environ.keys()
     named = {f"SYMPOSIA_{name.upper()}" for name in Settings.model_fields}

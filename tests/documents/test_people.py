@@ -21,6 +21,7 @@ CAREFUL = PAGE.take("python", "def careful")
 APPROVERS = PAGE.take("python", 'approvers=["ann"]')
 EDITOR = PAGE.take("toml", "[agents.editor]")
 REMOTE = PAGE.take("toml", "[webhooks]")
+PEOPLE = PAGE.take("toml", "[people.ann]")
 
 AGENTS = """
 [agents.local]
@@ -40,7 +41,7 @@ def test_program_answers_questions_without_polling(capsys: pytest.CaptureFixture
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, str]:
-    return {"agents.toml": REMOTE + EDITOR + AGENTS, "my_agents.py": CAREFUL}
+    return {"agents.toml": REMOTE + EDITOR + PEOPLE + AGENTS, "my_agents.py": CAREFUL}
 
 
 @pytest.fixture(scope="module")

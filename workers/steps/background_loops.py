@@ -16,6 +16,7 @@ from celery import Celery, bootsteps
 from redis.exceptions import RedisError
 
 from ...client.building.workspace import OVERDUE_CHECK_INTERVAL_S
+from ...client.notices.service import notifier_of
 from ...config.settings import Settings
 from ...models.errors import ArchiveError
 from ...models.metrics import ARCHIVE_FAILURES, ARCHIVED
@@ -212,6 +213,21 @@ class DeliveryStep(LoopStep):
     def sweep(self, app: Celery) -> object:
         """Send what is due."""
         return send_due_deliveries(app)
+
+
+#: Seconds between two checks for due notices.
+_NOTICES_EVERY_S = 1.0
+
+
+class NoticeStep(LoopStep):
+    """Bootstep that sends notices to people about their questions."""
+
+    what = "notices"
+
+    def make_thread(self, worker: Any) -> BackgroundLoop:
+        """Return the loop."""
+        notifier = notifier_of(worker.app, worker.app.symposia_settings)
+        return BackgroundLoop(self.what, notifier.start_due, interval_s=_NOTICES_EVERY_S)
 
 
 class ReviewStep(LoopStep):

@@ -6,6 +6,7 @@ import os
 import socket
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from redis import Redis
 
 from live import until
 from processes.terminal import Terminal
+from servers.smtp_sink import SmtpSink
 from symposia.cli.doctor.machine_checks import check_agents
 from symposia.cli.doctor.server_checks import Grade
 from symposia.client.embedded import EmbeddedServer
@@ -163,6 +165,25 @@ def test_tenant_limits_and_costly_agents_are_reported(terminal: Terminal):
     told, warned = findings(terminal, "limits")
     assert told["text"] == "daily limit of each tenant: 50 tokens"
     assert (warned["grade"], warned["text"].split(" may ")[0]) == ("warning", "a turn of local")
+
+
+def test_doctor_checks_the_notices_to_people(terminal: Terminal, monkeypatch: pytest.MonkeyPatch):
+    assert findings(terminal, "notices") == []
+    with Path(terminal.settings["agents_file"]).open("a") as file:
+        file.write('\n[people.ann]\nemail = "ann@example.com"\nchat = "CHAT_ANN"\n')
+    terminal.settings["public_url"] = "https://symposia.example.com"
+    texts = [finding["text"] for finding in findings(terminal, "notices")]
+    assert texts[0] == "1 person: ann"
+    missing = ("people.ann: CHAT_ANN", "NOTICES_SECRET", "notices_from", "NOTICES_SMTP_URL")
+    assert [text.partition(": must be set")[0] for text in texts[1:]] == list(missing)
+    monkeypatch.setenv("CHAT_ANN", "https://hooks.example.com/secret")
+    monkeypatch.setenv("NOTICES_SECRET", "sixteen characters")
+    terminal.settings["notices_from"] = "symposia@example.com"
+    with closing(SmtpSink()) as mail:
+        monkeypatch.setenv("NOTICES_SMTP_URL", mail.url)
+        assert [finding["grade"] for finding in findings(terminal, "notices")] == ["ok"]
+    [_, unreachable] = findings(terminal, "notices")
+    assert unreachable["text"].startswith("127.0.0.1 does not answer: ")
 
 
 def test_doctor_warns_of_unexportable_traces(terminal: Terminal, monkeypatch):

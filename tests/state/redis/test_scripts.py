@@ -30,6 +30,7 @@ FIRST_KEYS = {
     "limits": {"rate", "books"},
     "recording": {"recorded"},
     "worker_leases": {"leases"},
+    "notices": {"notices"},
     "steps": {"step"},
     "webhooks": {"queue"},
     "hooks": {"queue"},

@@ -1,0 +1,66 @@
+"""The mail server of a notice: its URL, encryption, and limits of time."""
+
+from __future__ import annotations
+
+import socket
+import time
+from email.message import EmailMessage
+
+import pytest
+
+from symposia.agents.people import PersonEntry
+from symposia.agents.remote.mail_call import MailNotAnswered, MailServer, send_message
+from symposia.client.notices.senders import chat_target, mail_server
+from symposia.config.settings import load_settings
+from symposia.models.errors import InvalidInput
+
+
+@pytest.mark.parametrize(
+    ("url", "security", "port", "login"),
+    [
+        ("smtp://us%40x:p%40ss@mail.example.com:2525", "starttls", 2525, ("us@x", "p@ss")),
+        ("smtps://us:pass@mail.example.com", "tls", None, ("us", "pass")),
+        ("smtp://localhost", "none", None, (None, None)),
+        ("smtp://127.0.0.1:25", "none", 25, (None, None)),
+    ],
+)
+def test_url_of_the_mail_server(
+    monkeypatch: pytest.MonkeyPatch, url: str, security: str, port: int | None, login: tuple[str | None, ...]
+) -> None:
+    monkeypatch.setenv("NOTICES_SMTP_URL", url)
+    server = mail_server(load_settings())
+    assert (server.security, server.port, (server.username, server.password)) == (security, port, login)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "mail.example.com",
+        "http://us:secret-word@mail.example.com",
+        "smtp://us@host",
+        "smtp://us:secret-word@:1",
+    ],
+)
+def test_wrong_url_is_refused_without_its_password(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("NOTICES_SMTP_URL", url)
+    with pytest.raises(InvalidInput, match=r"^NOTICES_SMTP_URL: must be set to a URL") as caught:
+        mail_server(load_settings())
+    assert "secret-word" not in str(caught.value)
+
+
+def test_missing_variable_of_a_chat_is_named() -> None:
+    with pytest.raises(InvalidInput, match=r"^NO_SUCH_CHAT: must be set"):
+        chat_target(PersonEntry(chat="NO_SUCH_CHAT"), load_settings())
+
+
+def test_silent_mail_server_ends_at_the_time_limit() -> None:
+    connected: list[str] = []
+    begun = time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and says nothing
+        port = silent.getsockname()[1]
+        server = MailServer("127.0.0.1", port=port, security="none", timeout_s=30, total_s=0.3)
+        with pytest.raises(MailNotAnswered):
+            send_message(server, EmailMessage(), on_connected=lambda: connected.append("yes"))
+    assert connected == []
+    assert time.monotonic() - begun < 15
