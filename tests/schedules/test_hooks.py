@@ -23,7 +23,8 @@ from symposia.state.redis.keys import HOOK_QUEUE
 SECRET = "the secret of the hook"
 REPOSITORY = "https://git.example.com/example/shop"
 DEADLINE_S = 60
-FILE = Page("docs/webhooks.md").take("toml", "[hooks.shop]")
+PAGE = Page("docs/webhooks.md")
+FILE = PAGE.take("toml", "[hooks.shop]")
 
 
 def github_event(
