@@ -16,7 +16,7 @@ from symposia.client.webhooks.deliverer import RETRY_FOR_MS
 from symposia.client.webhooks.webhooks_file import EventType, WebhooksConfig
 from symposia.models.errors import DeliveryFailed, InvalidInput
 from symposia.state.redis.connect import connect
-from symposia.state.redis.keys import WEBHOOK_QUEUE, webhook_delivery_key
+from symposia.state.redis.keys import DUE, WEBHOOK_QUEUE, webhook_delivery_key
 from symposia.state.webhooks import DeliveryState, WebhookStore
 
 PAGE = Page("docs/webhooks.md")
@@ -185,8 +185,10 @@ def test_events_are_those_of_the_tenant(installation: Any, receiver: RemoteSyste
     event = read_event(*receiver.deliveries[1])
     assert (event["type"], event["data"]["collab_id"]) == ("session.failed", failed.id)
     assert event["data"]["reason"] == "failed"
-    asked.cancel()
-    other.cancel()
+    for job in (asked, other):
+        job.cancel("not needed")
+    with connect(installation.redis_url) as redis:
+        until(lambda: not redis.zcard(DUE), what="the sweep has seen the ends")
     assert len(installation.client.webhooks.deliveries()) == 2
 
 
