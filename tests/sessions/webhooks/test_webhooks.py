@@ -11,9 +11,12 @@ import pytest
 
 from documents.pages import Page
 from live import until
+from review_tools.pulls import a_reviewed_pull, on_line
 from servers.remote_system import SECRET, RemoteSystem
+from symposia.client.building.webhooks import webhook_events
 from symposia.client.webhooks.deliverer import RETRY_FOR_MS
 from symposia.client.webhooks.webhooks_file import EventType, WebhooksConfig
+from symposia.config.settings import load_settings
 from symposia.models.errors import DeliveryFailed, InvalidInput
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import DUE, WEBHOOK_QUEUE, webhook_delivery_key
@@ -219,6 +222,20 @@ def test_private_address_is_not_called(installation: Any, receiver: RemoteSystem
     with pytest.raises(InvalidInput, match="must be a webhook of the webhooks file"):
         installation.client.webhooks.test("oops")
     assert len(receiver.deliveries) == 1
+
+
+def test_end_of_a_review_is_queued_once(redis_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "webhooks.toml"
+    file.write_text(FILE)
+    run = a_reviewed_pull(on_line(2, "S105"))
+    with connect(redis_url) as redis:
+        events = webhook_events(load_settings(redis_url=redis_url, webhooks_file=file), redis)
+        for _ in range(2):
+            events.review_ended(run)
+        (delivery,) = WebhookStore(redis).deliveries()
+    event = json.loads(delivery.body)
+    assert (delivery.webhook, event["type"], event["data"]["run_id"]) == ("ops", "review.ended", run.id)
+    assert "findings" not in event["data"]
 
 
 def test_queue_is_bounded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
