@@ -35,7 +35,11 @@ def urls_in_use(settings: Settings) -> tuple[str, ...]:
 
 def secrets_in_use(settings: Settings) -> KnownSecrets:
     """Return the secrets of this process, which its output must not contain."""
-    files = settings.agents_file or Path("agents.toml"), settings.deliveries_file or Path("deliveries.toml")
+    files = (
+        settings.agents_file or Path("agents.toml"),
+        settings.deliveries_file or Path("deliveries.toml"),
+        settings.webhooks_file or Path("webhooks.toml"),
+    )
     return KnownSecrets(urls_in_use(settings), files)
 
 

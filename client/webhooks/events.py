@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Reason of a session that somebody cancelled.
-_CANCELLED = "cancelled"
 #: Milliseconds after which the sweep reports a question no more: the record of its delivery expires later.
 _REPORTED_MS = 86_400_000
 
@@ -63,7 +61,7 @@ class WebhookEvents:
         if not self._config().events:
             return
         events = [EventType.SESSION_ENDED]
-        if state.status is CollabStatus.CANCELLED and state.reason != _CANCELLED:
+        if state.status is CollabStatus.CANCELLED and state.actor is None:  # nobody has cancelled it
             events.append(EventType.SESSION_FAILED)
         data = {
             **_session(facts),

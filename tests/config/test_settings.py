@@ -146,6 +146,7 @@ def test_every_setting_reaches_a_child_process() -> None:
         tenant_weights={"shop": 3},
         deliveries_file="deliveries.toml",
         schedules_file="schedules.toml",
+        webhooks_file="webhooks.toml",
         session_root="sessions",
         metrics_port=1,
         http_requests=1,

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from documents.pages import Page
 from live import until
 from review_tools.open_pulls import CodeHost
 from review_tools.schedules import ScheduleInstallation
@@ -22,13 +23,8 @@ from symposia.state.redis.keys import HOOK_QUEUE
 SECRET = "the secret of the hook"
 REPOSITORY = "https://git.example.com/example/shop"
 DEADLINE_S = 60
-FILE = """
-[hooks.shop]
-secret_env = "SHOP_HOOK_SECRET"
-repository = "example/shop"
-review = "pulls"
-deliver = "pulls"
-"""
+PAGE = Page("docs/webhooks.md")
+FILE = PAGE.take("toml", "[hooks.shop]")
 
 
 def github_event(

@@ -28,6 +28,7 @@ from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import ARCHIVE_QUEUE, REVIEWS_DUE
 from symposia.state.redis.readers import server_ms
 from symposia.state.sessions.index import SessionIndex
+from symposia.state.webhooks import DeliveryState, WebhookStore
 from symposia.state.worker_routes import AwaitedAgents
 from symposia.workers.steps.monitoring import health_file
 
@@ -260,6 +261,31 @@ def test_destinations_and_failures_are_reported(terminal: Terminal):
     file.write_text("[shelf]\n")
     ((grade, text),) = [(it["grade"], it["text"]) for it in findings(terminal, "deliveries")]
     assert (grade, "deliveries.toml.shelf" in text) == ("warning", True)
+
+
+def test_webhooks_and_failures_are_reported(terminal: Terminal):
+    assert findings(terminal, "webhooks") == []
+    file = terminal.folder / "webhooks.toml"
+    file.write_text(
+        '[webhooks.ops]\nurl = "https://x.example"\nevents = ["session.ended"]\nsecret_env = "NOWHERE"\n'
+        '[hooks.shop]\nrepository = "example/shop"\nreview = "pulls"\nsecret_env = "NOWHERE"\n'
+    )
+    terminal.settings["webhooks_file"] = str(file)
+    with connect(terminal.settings["redis_url"]) as client:
+        store = WebhookStore(client)
+        store.add("1f2e3d4c5b", webhook="ops", event="session.ended", subject="s", body="{}")
+        store.end_attempt("1f2e3d4c5b", DeliveryState.FAILED, error="x.example answered HTTP 503")
+    assert [(it["grade"], it["text"]) for it in findings(terminal, "webhooks")] == [
+        ("ok", "outgoing: ops; incoming: shop; 0 pending deliveries"),
+        ("warning", "[webhooks.ops]: environment variable NOWHERE is not set"),
+        ("warning", "[hooks.shop]: environment variable NOWHERE is not set"),
+        ("warning", "delivery of session.ended to ops failed: x.example answered HTTP 503"),
+    ]
+    listed = terminal.run("webhook", "deliveries", "ops", "--failed")
+    assert "1f2e3d4c5b  ops  session.ended  s  failed, 1 attempts: x.example answered HTTP 503" in listed.out
+    assert "1f2e3d4c5b is queued" in terminal.run("webhook", "send", "ops", "1f2e").out
+    (webhook,) = terminal.run("webhook", "list", "--json").json()
+    assert (webhook["name"], webhook["waiting"], webhook["failed"]) == ("ops", 1, 0)
 
 
 @pytest.mark.leaves_keys

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
-from base64 import b64decode, b64encode
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from documents.pages import Page
 from live import until
+from review_tools.pulls import a_reviewed_pull, on_line
 from servers.remote_system import SECRET, RemoteSystem
+from symposia.client.building.webhooks import webhook_events
 from symposia.client.webhooks.deliverer import RETRY_FOR_MS
+from symposia.client.webhooks.webhooks_file import EventType, WebhooksConfig
+from symposia.config.settings import load_settings
 from symposia.models.errors import DeliveryFailed, InvalidInput
 from symposia.state.redis.connect import connect
-from symposia.state.redis.keys import WEBHOOK_QUEUE, webhook_delivery_key
+from symposia.state.redis.keys import DUE, WEBHOOK_QUEUE, webhook_delivery_key
 from symposia.state.webhooks import DeliveryState, WebhookStore
 
+PAGE = Page("docs/webhooks.md")
+FILE = PAGE.take("toml", "[webhooks.ops]")
+IS_GENUINE = PAGE.take("python", "def is_genuine")
 SAY = {"ann": "say", "ben": "say"}
 DEADLINE_S = 40
 
@@ -43,13 +49,59 @@ def submit(installation: Any, agents: dict[str, str] = SAY, **options: Any) -> A
     return installation.submit("round_robin", agents, stop={"max_rounds": 1}, **options)
 
 
+def is_genuine(secret: str, headers: dict[str, str], body: bytes) -> bool:
+    """Check a signature with the function of the page."""
+    names: dict[str, Any] = {}
+    exec(IS_GENUINE, names)  # noqa: S102 - our own page
+    return names["is_genuine"](secret, headers, body)
+
+
 def read_event(headers: dict[str, str], body: bytes) -> dict[str, Any]:
-    """Return an event whose signature is that of the specification of Standard Webhooks."""
-    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
-    key = b64decode(SECRET.removeprefix("whsec_"))
-    mac = b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-    assert headers["webhook-signature"] == f"v1,{mac}"
+    """Return an event that is signed by the rules of Standard Webhooks."""
+    assert is_genuine(SECRET, headers, body)
+    assert not is_genuine(SECRET, headers, body + b" ")
     return json.loads(body)
+
+
+def test_function_of_the_page_accepts_the_vector_of_standard_webhooks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 1614265330)
+    headers = {
+        "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        "webhook-timestamp": "1614265330",
+        "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    }
+    assert is_genuine("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", headers, b'{"test": 2432232314}')
+
+
+def test_file_of_the_page_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "webhooks.toml"
+    file.write_text(FILE)
+    config = WebhooksConfig.load(file, getenv={"SHOP_URL": "x", "SHOP_SECRET": "x"}.get)
+    assert config.receivers(EventType.SESSION_ENDED, "shop") == ["shop"]
+    assert config.receivers(EventType.SESSION_ENDED, "other") == []
+    assert list(config.problems()) == ["[webhooks.ops]: environment variable OPS_SECRET is not set"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("x", "webhooks_file: must be valid TOML"),
+        ("[webhooks.a]\n", r"webhooks\.toml\.webhooks\.a\."),
+        ('[webhooks.a]\nurl = "file:///x"\nevents = ["session.ended"]\nsecret_env = "A"', "must be a URL"),
+        ('[webhooks.a]\nevents = ["session.ended"]\nsecret_env = "A"', "either `url` or `url_env`"),
+        ('[webhooks.a]\nurl_env = "U"\nevents = ["webhook.test"]\nsecret_env = "A"', "webhook.test"),
+        ('[webhooks.a]\nurl_env = "U"\nevents = ["review.ended"]\ntenant = "t"\nsecret_env = "A"', "tenant"),
+        ('[hooks.a]\nsecret_env = "A"\nrepository = "shop"\nreview = "pulls"', "repository"),
+        ('[hooks.a]\nsecret_env = "A"\nrepository = "example/shop"', "must have `review`, `deliver` or both"),
+    ],
+)
+def test_wrong_file_is_refused(tmp_path: Path, text: str, error: str) -> None:
+    file = tmp_path / "webhooks.toml"
+    file.write_text(text)
+    with pytest.raises(InvalidInput, match=error):
+        WebhooksConfig.load(file, getenv=str)
 
 
 @pytest.mark.parametrize(
@@ -136,8 +188,10 @@ def test_events_are_those_of_the_tenant(installation: Any, receiver: RemoteSyste
     event = read_event(*receiver.deliveries[1])
     assert (event["type"], event["data"]["collab_id"]) == ("session.failed", failed.id)
     assert event["data"]["reason"] == "failed"
-    asked.cancel()
-    other.cancel()
+    for job in (asked, other):
+        job.cancel("not needed")
+    with connect(installation.redis_url) as redis:
+        until(lambda: not redis.zcard(DUE), what="the sweep has seen the ends")
     assert len(installation.client.webhooks.deliveries()) == 2
 
 
@@ -168,6 +222,20 @@ def test_private_address_is_not_called(installation: Any, receiver: RemoteSystem
     with pytest.raises(InvalidInput, match="must be a webhook of the webhooks file"):
         installation.client.webhooks.test("oops")
     assert len(receiver.deliveries) == 1
+
+
+def test_end_of_a_review_is_queued_once(redis_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "webhooks.toml"
+    file.write_text(FILE)
+    run = a_reviewed_pull(on_line(2, "S105"))
+    with connect(redis_url) as redis:
+        events = webhook_events(load_settings(redis_url=redis_url, webhooks_file=file), redis)
+        for _ in range(2):
+            events.review_ended(run)
+        (delivery,) = WebhookStore(redis).deliveries()
+    event = json.loads(delivery.body)
+    assert (delivery.webhook, event["type"], event["data"]["run_id"]) == ("ops", "review.ended", run.id)
+    assert "findings" not in event["data"]
 
 
 def test_queue_is_bounded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

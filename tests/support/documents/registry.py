@@ -41,6 +41,7 @@ TAKEN_BY = {
     "docs/settings.md": ("tests/documents/test_settings.py",),
     "docs/typescript.md": ("tests/web/test_typescript.py",),
     "docs/testing.md": ("tests/testing/test_symposia_fixture.py",),
+    "docs/webhooks.md": ("tests/sessions/webhooks/test_webhooks.py", "tests/schedules/test_hooks.py"),
 }
 TAKEN_BY |= {page: ("tests/documents/test_recipes.py",) for page in PAGES if page.startswith("docs/recipes/")}
 #: Pages that a test reads as a whole, with the reason.
