@@ -54,7 +54,10 @@ async function start(own) {
     own.started();
     await refresh(own);
   } catch (error) {
-    if (own === view && error instanceof ApiError) by("control-error").textContent = error.message; // the button to start stays
+    if (!(error instanceof ApiError)) return;
+    own.started();
+    await refresh(own).catch(() => {});
+    if (own === view && own.session.status === "draft") by("control-error").textContent = error.message; // its button stays
   }
 }
 
