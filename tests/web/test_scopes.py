@@ -51,6 +51,8 @@ READ_ALL = Row(Scope.READ, all_tenants=True)
 CONTROL_ALL = Row(Scope.CONTROL, all_tenants=True)
 ONE = "/v1/sessions/{session_id}"
 TABLE: dict[tuple[str, str], Row] = {
+    ("GET", "/"): PUBLIC,
+    ("GET", "/static/{file}"): PUBLIC,
     ("GET", "/v1/openapi.json"): PUBLIC,
     ("GET", "/v1/files"): READ,
     ("GET", "/v1/files/{name}"): READ,
@@ -67,10 +69,8 @@ TABLE: dict[tuple[str, str], Row] = {
     ("GET", f"{ONE}/attachments/{{wanted}}"): READ,
     ("GET", f"{ONE}/questions"): READ,
     ("POST", f"{ONE}/questions/{{turn_id}}/reply"): Row(Scope.REPLY, {"as": "ann", "text": "Yes."}),
-    **{
-        ("POST", f"{ONE}/{verb}"): Row(Scope.CONTROL)
-        for verb in ("suspend", "resume", "stop", "activate", "cancel")
-    },
+    **{("POST", f"{ONE}/{verb}"): Row(Scope.CONTROL) for verb in ("suspend", "resume", "stop", "cancel")},
+    ("POST", f"{ONE}/activate"): Row(Scope.SUBMIT),
     ("POST", f"{ONE}/instruct"): Row(Scope.CONTROL, {"participant": "ann", "text": "Be kind."}),
     ("POST", f"{ONE}/post"): Row(Scope.CONTROL, {"text": "Hello."}),
     ("POST", f"{ONE}/participants"): Row(Scope.CONTROL, {"participant": "cyd", "agent": "say"}),
@@ -105,7 +105,7 @@ def walk(routes: Iterable[BaseRoute], prefix: str = "") -> Iterator[tuple[str, s
             inner = list(walk(route.routes or (), f"{prefix}{route.path}"))
             yield from inner or [("ANY", f"{prefix}{route.path}")]
         elif isinstance(route, Route) or hasattr(route, "methods"):
-            yield from ((method, f"{prefix}{route.path}") for method in route.methods - {"HEAD"})
+            yield from ((method, f"{prefix}{route.path}") for method in (route.methods or {"ANY"}) - {"HEAD"})
         elif (router := getattr(route, "original_router", None)) is not None:  # an included one of FastAPI
             yield from walk(router.routes, prefix)
         else:
@@ -125,7 +125,7 @@ class Callers:
     def call(self, key: tuple[str, str], row: Row, token: str | None, session_id: str | None = None) -> Any:
         method, path = key
         names = {"session_id": session_id or str(uuid4()), "turn_id": 1, "review_id": uuid4(), "name": "none"}
-        names |= {"wanted": "none", "form": "html"}
+        names |= {"wanted": "none", "form": "html", "file": "talk.css"}
         for name, value in names.items():
             path = path.replace(f"{{{name}}}", str(value))
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
