@@ -43,9 +43,9 @@ async def get_page() -> FileResponse:
     return FileResponse(_FOLDER / "index.html", media_type="text/html", headers=_HEADERS)
 
 
-@router.get("/static/{name}")
-async def get_file(name: str) -> FileResponse:
+@router.get("/static/{file}")
+async def get_file(file: str) -> FileResponse:
     """Return a file of the page."""
-    if name not in _FILES:
+    if file not in _FILES:
         raise HTTPException(404, "there is no such file")
-    return FileResponse(_FOLDER / name, media_type=_FILES[name], headers=_HEADERS)
+    return FileResponse(_FOLDER / file, media_type=_FILES[file], headers=_HEADERS)

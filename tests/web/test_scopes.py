@@ -56,7 +56,7 @@ TABLE: dict[tuple[str, str], Row] = {
     ("GET", "/v1/openapi.json"): PUBLIC,
     # Files of the page, without data.
     ("GET", "/"): PUBLIC,
-    ("GET", "/static/{name}"): PUBLIC,
+    ("GET", "/static/{file}"): PUBLIC,
     # Signatures are the credentials of code hosts.
     ("POST", "/hooks/{host}/{name}"): PUBLIC,
     # Its tools need their scopes.
@@ -133,7 +133,7 @@ class Callers:
     def call(self, key: tuple[str, str], row: Row, token: str | None, session_id: str | None = None) -> Any:
         method, path = key
         names = {"session_id": session_id or str(uuid4()), "turn_id": 1, "review_id": uuid4(), "name": "none"}
-        names |= {"wanted": "none", "form": "html", "host": "github"}
+        names |= {"wanted": "none", "form": "html", "host": "github", "file": "talk.css"}
         for name, value in names.items():
             path = path.replace(f"{{{name}}}", str(value))
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}

@@ -50,11 +50,16 @@ function take(own, { name, data: it }) {
 // A draft that this tab has submitted begins now that its events are followed. A lost connection repeats it.
 async function start(own) {
   try {
+    if (own.hasTried) await refresh(own); // the answer may have been lost, and not the request
+    own.hasTried = true;
     if (own.session.status === "draft") await post(`${own.path}/activate`);
     own.started();
     await refresh(own);
   } catch (error) {
-    if (own === view && error instanceof ApiError) by("control-error").textContent = error.message; // the button to start stays
+    if (!(error instanceof ApiError)) return;
+    own.started();
+    await refresh(own).catch(() => {});
+    if (own === view && own.session.status === "draft") by("control-error").textContent = error.message; // its button stays
   }
 }
 

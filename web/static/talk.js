@@ -10,6 +10,7 @@ const STARTING = "symposia-starting"; // id of the session that was just submitt
 const time = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 let cursor = null; // of the next page of recent sessions
 let pages = 1;
+let isRefused = false; // the token is missing or not valid: further requests would count as failed logins
 let files = null;
 let fields = [];
 let typed = new Map(); // fields by file, so that another choice loses nothing
@@ -18,7 +19,8 @@ const currentId = () => /^#\/sessions\/([^/]+)$/.exec(location.hash)?.[1] ?? nul
 const addressOf = (id) => `#/sessions/${encodeURIComponent(id)}`;
 
 function fail(error) {
-  if (error instanceof ApiError && error.status === 401) return askForToken(token.get() ? error.message : "");
+  if (error instanceof ApiError && error.status === 401) isRefused = true;
+  if (isRefused) return askForToken(token.get() ? error.message : "");
   by("problem").textContent = error.message;
   by("problem").hidden = false;
 }
@@ -47,6 +49,7 @@ by("token-form").addEventListener("submit", (event) => {
     by("token").value = "";
     by("token-dialog").close();
     files = null;
+    isRefused = false;
     await route();
   });
 });
@@ -77,9 +80,9 @@ async function loadRecent() {
   by("recent-empty").hidden = items.length > 0;
 }
 
-const loadRecentQuietly = () => loadRecent().catch(() => {}); // the next attempt comes soon
+const loadRecentQuietly = () => isRefused || loadRecent().catch(() => {}); // the next attempt comes soon
 by("recent-more").addEventListener("click", () => ((pages += 1), loadRecentQuietly()));
-setInterval(() => document.hidden || by("token-dialog").open || loadRecentQuietly(), RECENT_MS);
+setInterval(() => document.hidden || loadRecentQuietly(), RECENT_MS);
 
 // ---- Start ----
 

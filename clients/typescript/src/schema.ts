@@ -774,6 +774,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/hooks/{host}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive
+         * @description Take an event that the code host has signed, and queue the review or the answer that it asks for.
+         */
+        post: operations["receive_hooks__host___name__post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -807,6 +827,12 @@ export interface components {
             /** Data */
             data: string;
         };
+        /**
+         * CodeHostName
+         * @description A kind of code host.
+         * @enum {string}
+         */
+        CodeHostName: "github" | "gitlab";
         /**
          * ContinueBody
          * @description The first message of a session that continues one that has ended.
@@ -896,6 +922,11 @@ export interface components {
             items: components["schemas"]["FoundData"][];
             /** Next Cursor */
             next_cursor: string | null;
+        };
+        /** HTTPValidationError */
+        HTTPValidationError: {
+            /** Detail */
+            detail?: components["schemas"]["ValidationError"][];
         };
         /**
          * InputData
@@ -1468,6 +1499,19 @@ export interface components {
             tokens: number;
             /** Error */
             error: string;
+        };
+        /** ValidationError */
+        ValidationError: {
+            /** Location */
+            loc: (string | number)[];
+            /** Message */
+            msg: string;
+            /** Error Type */
+            type: string;
+            /** Input */
+            input?: unknown;
+            /** Context */
+            ctx?: Record<string, never>;
         };
         /**
          * VerdictData
@@ -5575,6 +5619,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    receive_hooks__host___name__post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                host: components["schemas"]["CodeHostName"];
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: string;
+                    };
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ from playwright.sync_api import Browser
 from live import LiveWorker
 from servers.browser import Tab, own_browser, own_tab
 from servers.web import WebServer
+from symposia.client import Client
 from symposia.client.embedded import EmbeddedServer
+from symposia.config.settings import load_settings
 
 #: Functions of `talk.agents`.
 AGENTS = ("writer", "editor", "reporter", "hostile")
@@ -130,6 +132,17 @@ def open_tab(server: TalkServer, browser: Browser) -> Iterator[Callable[..., Tab
             error for tab, expected in tabs for error in tab.errors if not any(it in error for it in expected)
         ]
         assert errors == []
+
+
+@pytest.fixture
+def guarded(server: TalkServer) -> Iterator[tuple[str, str]]:
+    """A second server for the same sessions, which needs tokens: its address, and a token for the page."""
+    web = WebServer(server.web.folder, server.web.settings, options=())
+    chosen: dict[str, Any] = dict(web.settings)
+    with closing(web), Client(load_settings(**chosen)) as client:
+        web.start()
+        token = client.tokens.create("ann", tenant="library", scopes=["submit", "read", "reply"])
+        yield f"http://127.0.0.1:{web.port}", token.text
 
 
 @pytest.fixture

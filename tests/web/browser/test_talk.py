@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from servers.browser import own_tab
 from talk.agents import FILE, REPORT
 
 #: A browser, a worker and a server share the cores.
@@ -220,6 +221,31 @@ def test_screenshot_fits_and_is_accessible(server, open_tab, pictures, look):
     answer_rest(page)
     expect(page.locator("#attachments")).to_be_visible()
     check()
+
+
+def test_token_is_asked_for_checked_and_kept_in_the_tab(server, guarded, browser, title):
+    url, token = guarded
+    server.open_gate(title)
+    with own_tab(browser, url) as tab:
+        page = tab.page
+        page.goto("/")
+        dialog = page.get_by_role("dialog", name="Access token")
+        dialog.get_by_label("Token").fill("sym_wrong")
+        dialog.get_by_role("button", name="Use token").click()
+        expect(dialog.get_by_role("alert")).not_to_be_empty()
+        dialog.get_by_label("Token").fill(token)
+        dialog.get_by_role("button", name="Use token").click()
+        # The token has no scope `control`: starting a session needs none.
+        start(page, title)
+        page.reload()
+        answer_all(page)
+        expect(page.locator("#status")).to_have_text("completed")
+        # Sessions of other tenants are not listed.
+        expect(page.locator("#recent li")).to_have_count(1)
+        assert [error for error in tab.errors if "status of 401" not in error] == []
+    with own_tab(browser, url) as tab:
+        tab.page.goto("/")
+        expect(tab.page.get_by_role("dialog", name="Access token")).to_be_visible()
 
 
 def test_unknown_session_is_named_in_one_line(open_tab):
