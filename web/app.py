@@ -72,4 +72,8 @@ def create_app(
         from .mcp import http as mcp
 
         mcp.mount(app, context)
+    if find_spec("a2a") is not None:  # of another extra
+        from .a2a import routes as a2a_routes
+
+        app.include_router(a2a_routes.router)
     return app
