@@ -85,8 +85,15 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(asyncio.wait_for(test(), 90))
 
 
-def states(events: list[StreamResponse]) -> list[int]:
-    return [event.status_update.status.state for event in events if event.HasField("status_update")]
+def state_of(events: list[StreamResponse]) -> int:
+    """The last state that a stream says; one that begins after the end has the task only."""
+    statuses = [it.status_update.status if it.HasField("status_update") else it.task.status for it in events]
+    return statuses[-1].state
+
+
+def results_of(events: list[StreamResponse]) -> list[str]:
+    updates = [it.artifact_update.artifact for it in events if it.HasField("artifact_update")]
+    return [get_artifact_text(it) for it in (*updates, *events[0].task.artifacts)]
 
 
 def test_stream_from_start_over_a_question_to_the_result(agents):
@@ -94,12 +101,11 @@ def test_stream_from_start_over_a_question_to_the_result(agents):
         async with connect(agents, "asking") as client:
             first = await send(client, message("Hello"))
             task = first[0].task
-            assert states(first)[-1] == TaskState.TASK_STATE_INPUT_REQUIRED
+            assert state_of(first) == TaskState.TASK_STATE_INPUT_REQUIRED
             last = await send(client, message("Fine.", task_id=task.id))
-            assert states(last)[-1] == TaskState.TASK_STATE_COMPLETED
-            (artifact,) = [event.artifact_update for event in last if event.HasField("artifact_update")]
-            assert get_artifact_text(artifact.artifact) == "Fine."
-            assert artifact.context_id == task.context_id
+            assert state_of(last) == TaskState.TASK_STATE_COMPLETED
+            assert results_of(last) == ["Fine."]
+            assert last[0].task.context_id == task.context_id
             stored = await client.get_task(GetTaskRequest(id=task.id))
             assert stored.status.state == TaskState.TASK_STATE_COMPLETED
             assert get_message_text(stored.history[0]) == "Hello"
@@ -167,6 +173,7 @@ def test_session_of_ours_is_a_remote_agent_of_another_one(agents, web, tmp_path)
         tmp_path,
         {f"SYMPOSIA_{name.upper()}": str(value) for name, value in settings.items()},
         app="symposia.workers",
+        concurrency=2,
     )
     try:
         worker.wait_ready()
