@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from ..client.aio.client import AsyncClient
 from ..config.settings import Settings, load_settings
-from . import hooks, pages
+from . import agui, hooks, pages, ui_messages
 from .context import WebContext
 from .guards import add_guards
 from .identity import build_identify
@@ -24,7 +24,7 @@ from .problems import add_problem_handlers
 from .routes import contents, files, lists, questions, reviews, schedules, sessions, steering
 
 #: Modules with a `router`.
-ROUTES = (lists, sessions, contents, steering, questions, files, reviews, schedules, hooks, pages)
+ROUTES = (lists, sessions, contents, steering, questions, files, reviews, schedules, hooks, pages, agui, ui_messages)
 
 
 def create_app(

@@ -24,7 +24,9 @@ from ..models.sessions.submission import Submission
 from ..models.text.ids import derived_id
 from ..models.text.json_text import dump_json
 from ..models.turns.waiting import Pending
+from ..state.streams.updates import UpdateCursor
 from .context import WebContext, open_job
+from .followed import newest_cursor
 from .submissions import SubmissionBody, open_file, read_body
 
 #: Maximum characters of an id that a protocol gives.
@@ -88,6 +90,40 @@ async def open_run(context: WebContext, caller: Caller, run: Run) -> tuple[Async
     previous = await _Thread(context, caller, run).append(session_id)
     changes = {"continues": previous} if previous else {"thread_id": derived_id(_thread_name(caller, run))}
     return await submit_read(context.client, submission.model_copy(update=changes)), True
+
+
+async def open_turn(
+    context: WebContext, caller: Caller, run: Run, answers: Mapping[str, str]
+) -> tuple[AsyncCollabJob, UpdateCursor]:
+    """Return the session of a request that names only its thread, and where its news begin.
+
+    While the newest session of the thread asks something, the request answers it; after its end, the request starts the
+    next session.
+
+    Args:
+        context: The context of the server.
+        caller: The caller.
+        run: The request.
+        answers: Answers by the ids of their questions; empty: the text answers the first question.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+        LifecycleError: The newest session has not ended, and asks nothing.
+        ReplyRefused: A question is not open.
+    """
+    newest = await newest_session(context, caller, run)
+    own = session_of(caller, run.protocol, run.file, run.key)
+    if newest is None or newest.id == own:
+        return (await open_run(context, caller, run))[0], UpdateCursor()
+    keys = [f"{run.key} {question}" for question in answers] or [run.key]
+    cursor = await newest_cursor(context, newest)
+    if (await newest.state()).is_final and not answers:
+        if await read_claim(context.client, _reply_name(caller, newest, run.key)):
+            return newest, cursor  # a repeated answer
+        return (await open_run(context, caller, run))[0], UpdateCursor()
+    for key, (question, text) in zip(keys, answers.items() or [("", run.text)], strict=True):
+        await reply(context, caller, newest, text, key=key, question=question)
+    return newest, cursor
 
 
 async def newest_session(context: WebContext, caller: Caller, run: Run) -> AsyncCollabJob | None:
@@ -196,7 +232,7 @@ async def reply(
     """
     caller.require(Scope.REPLY)
     pending = await job.pending() if job.is_live else ()
-    name = dump_json(["reply", job.id, caller.tenant, caller.name, key])
+    name = _reply_name(caller, job, key)
     # The claim binds the request to its question, so that a repeated request does not answer the next one.
     held = await read_claim(context.client, name)
     if not held:
@@ -207,6 +243,10 @@ async def reply(
         held = await take_claim(context.client, name, value, expected="", ttl_ms=_ttl_ms(context))
     if (found := find_question(pending, held)) is not None:
         await job.reply(_person(found, caller), text, token=found.reply_token, by=caller.name)
+
+
+def _reply_name(caller: Caller, job: AsyncCollabJob, key: str) -> str:
+    return dump_json(["reply", job.id, caller.tenant, caller.name, key])
 
 
 def _person(question: Pending, caller: Caller) -> str:
