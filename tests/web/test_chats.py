@@ -34,6 +34,7 @@ purpose: Talk.
 mode: round_robin
 participants:
   - {participant_id: ann, agent: talks}
+parameters: {gate: GATE, quiet: 0}
 stop: {max_rounds: 1}
 """
 
@@ -45,7 +46,8 @@ def chats(web, tmp_path_factory):
     jobs = json.loads(web.settings["jobs"])
     for name, text in {"asking": ASKING, "talking": TALKING}.items():
         jobs[name] = str(folder / f"{name}.yaml")
-        (folder / f"{name}.yaml").write_text(text)
+        (folder / f"{name}.yaml").write_text(text.replace("GATE", str(folder / "gate")))
+    (folder / "gate").touch()
     server = WebServer(folder, {**web.settings, "jobs": json.dumps(jobs)})
     try:
         yield server.start()
@@ -106,7 +108,7 @@ def test_repeated_run_is_the_same_session(chats):
     thread = new_id()
     runs = [run_agent(chats, "talking", thread, "Hello", **again) for _ in range(2)]
     assert len({events[1].snapshot["session"]["id"] for events in runs}) == 1
-    assert texts_of(runs[0])[-1] == texts_of(runs[1])[-1]
+    assert texts_of(runs[0])[-1] == texts_of(runs[1])[-1] == "**ann** speaks in turn 1."
 
 
 def test_input_and_file_reach_the_session(chats):
