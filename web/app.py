@@ -24,7 +24,20 @@ from .problems import add_problem_handlers
 from .routes import contents, files, lists, questions, reviews, schedules, sessions, steering
 
 #: Modules with a `router`.
-ROUTES = (lists, sessions, contents, steering, questions, files, reviews, schedules, hooks, pages, agui, ui_messages)
+ROUTES = (
+    lists,
+    sessions,
+    contents,
+    steering,
+    questions,
+    files,
+    reviews,
+    schedules,
+    hooks,
+    pages,
+    agui,
+    ui_messages,
+)
 
 
 def create_app(
