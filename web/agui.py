@@ -64,7 +64,7 @@ from .events import EventStream
 from .routing import StrictRoute
 from .runs import Run, check_id, open_turn
 
-router = APIRouter(prefix="/agui", tags=["agui"], route_class=StrictRoute)
+router = APIRouter(prefix="/agui", include_in_schema=False, route_class=StrictRoute)
 
 #: Version of the protocol that is spoken.
 PROTOCOL_VERSION = "1.0"

@@ -40,7 +40,7 @@ from .events import EventStream
 from .routing import StrictRoute
 from .runs import Run, check_id, open_turn
 
-router = APIRouter(prefix="/ui", tags=["ui"], route_class=StrictRoute)
+router = APIRouter(prefix="/ui", include_in_schema=False, route_class=StrictRoute)
 
 HEADER = "x-vercel-ai-ui-message-stream"
 

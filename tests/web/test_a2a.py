@@ -257,7 +257,11 @@ def test_older_protocol_is_served(agents):
     assert answer["result"]["status"]["state"] == "completed"
 
 
-@pytest.mark.parametrize("content", [b"{", b"[" * 500 + b"]" * 500, b"[]", b'{"jsonrpc": "1.0"}'])
+@pytest.mark.parametrize(
+    "content",
+    [b"{", b"[" * 500 + b"]" * 500, b"[]", b'{"jsonrpc": "1.0"}'],
+    ids=["cut", "deep", "list", "version"],
+)
 def test_malformed_body_is_an_error_of_the_protocol(agents, content):
     answer = httpx.post(f"http://127.0.0.1:{agents.port}/a2a/haiku", content=content)
     assert answer.json()["error"]["code"] in (-32700, -32600)

@@ -35,8 +35,8 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 from fastapi import APIRouter, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 
 from ...client.aio.jobs import AsyncCollabJob
 from ...models.errors import (
@@ -58,7 +58,10 @@ from ..routing import StrictRoute
 from .calls import Call, is_over
 from .tasks import HISTORY, agent_card
 
-router = APIRouter(prefix="/a2a/{name}", tags=["a2a"], route_class=StrictRoute)
+router = APIRouter(prefix="/a2a/{name}", include_in_schema=False, route_class=StrictRoute)
+
+#: Status of a body that is not JSON within the limits.
+_NOT_JSON = 422
 
 
 @router.get("/.well-known/agent-card.json")
@@ -79,9 +82,10 @@ async def call(name: str, request: Request, context: ContextDep, caller: Reader)
         raise SessionNotFound(name[:100])
     try:
         await request.json()  # within the limits of the API; the SDK reads the body again
-    except RequestValidationError as error:
-        rule = str(error.errors()[0]["msg"])
-        problem = {"code": -32700, "message": rule}
+    except HTTPException as error:
+        if error.status_code != _NOT_JSON:
+            raise
+        problem = {"code": -32700, "message": error.detail}
         return JSONResponse({"jsonrpc": "2.0", "id": None, "error": problem})
     request.state.a2a = Call(context, caller, name)
     return await _dispatcher.handle_requests(request)
