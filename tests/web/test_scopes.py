@@ -111,7 +111,7 @@ def walk(routes: Iterable[BaseRoute], prefix: str = "") -> Iterator[tuple[str, s
             inner = list(walk(route.routes or (), f"{prefix}{route.path}"))
             yield from inner or [("ANY", f"{prefix}{route.path}")]
         elif isinstance(route, Route) or hasattr(route, "methods"):
-            yield from ((method, f"{prefix}{route.path}") for method in route.methods - {"HEAD"})
+            yield from ((method, f"{prefix}{route.path}") for method in (route.methods or {"ANY"}) - {"HEAD"})
         elif (router := getattr(route, "original_router", None)) is not None:  # an included one of FastAPI
             yield from walk(router.routes, prefix)
         else:
