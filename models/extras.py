@@ -10,6 +10,7 @@ from .errors import MissingPackage
 #: Packages and their extras, by the module that is imported.
 EXTRAS = {
     "a2a": ("a2a-sdk", "a2a"),
+    "ag_ui": ("ag-ui-protocol", "web"),
     "alembic": ("alembic", "archive"),
     "fastapi": ("fastapi", "web"),
     "flower": ("flower", "flower"),

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from ..client.aio.client import AsyncClient
 from ..config.settings import Settings, load_settings
-from . import answer_links, hooks, pages
+from . import agui, answer_links, hooks, pages, ui_messages
 from .context import WebContext
 from .guards import add_guards
 from .identity import build_identify
@@ -37,6 +37,8 @@ ROUTES = (
     hooks,
     pages,
     answer_links,
+    agui,
+    ui_messages,
 )
 
 
@@ -86,4 +88,8 @@ def create_app(
         from .mcp import http as mcp
 
         mcp.mount(app, context)
+    if find_spec("a2a") is not None:  # of another extra
+        from .a2a import routes as a2a_routes
+
+        app.include_router(a2a_routes.router)
     return app

@@ -40,6 +40,7 @@ from ...models.text.paths import TomlFileError, may_be_planted, read_toml
 from ...models.text.redact import ABSENT
 from ...models.turns.waiting import GuardTime
 from ..guards import GUARD_KINDS, GuardEntry, check_guard_names
+from ..kinds.a2a import A2AEntry
 from ..kinds.command import CommandEntry
 from ..kinds.external import ExternalEntry
 from ..kinds.human import HumanEntry
@@ -51,7 +52,14 @@ from ..people import PersonEntry
 from ..tables import FileTables
 
 AgentEntry = Annotated[
-    LLMEntry | PythonEntry | ScriptedEntry | CommandEntry | HumanEntry | ExternalEntry | SessionEntry,
+    LLMEntry
+    | PythonEntry
+    | ScriptedEntry
+    | CommandEntry
+    | HumanEntry
+    | ExternalEntry
+    | SessionEntry
+    | A2AEntry,
     Field(discriminator="kind"),
 ]
 
@@ -77,7 +85,7 @@ class AgentsFile(FileTables):
 
 #: Maximum bytes of the file: scripted agents may have many replies.
 _MAX_BYTES = 16 * 1024 * 1024
-_KINDS = ("llm", "python", "scripted", "command", "human", "external", "session")
+_KINDS = ("llm", "python", "scripted", "command", "human", "external", "session", "a2a")
 
 
 def read_agents_file(path: Path, session_files: SessionFiles | None = None) -> AgentsFile:

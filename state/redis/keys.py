@@ -61,6 +61,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
 | `symposia:notices-due` | sorted set | sessions with questions to people who have an address, by the time of the next check of their notices; TTL one year |
 | `symposia:notified:PERSON:HOUR` | string | number of notices to a person in an hour; TTL two hours |
+| `symposia:claim:DIGEST` | string | value of a claim: what follows in the thread of another system, or the question that its message answers; TTL `retention_s` after the newest change |
 | `symposia:taken` | hash | progress of the workers in the queue: newest message taken, last time a worker was free, newest probe; TTL one hour |
 | `symposia:lanes` | hash | lanes of active tenants, by tenant: see `state/tenant_lanes.py`; TTL one minute |
 | `symposia:{tokens}:token:ID` | hash | a token of a caller over HTTP: digest of its secret, name, tenant, scopes; expires with the token |
@@ -162,6 +163,11 @@ def once_key(message: str) -> str:
 def request_key(digest: str) -> str:
     """Return the key of the session that a request of a client has begun."""
     return f"{PREFIX}:request:{digest}"
+
+
+def claim_key(name: str) -> str:
+    """Return the key of a claim; its name may be any text."""
+    return f"{PREFIX}:claim:{sha256(name.encode()).hexdigest()}"
 
 
 def lock_key(session_id: str, scope: str) -> str:

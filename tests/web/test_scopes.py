@@ -85,6 +85,12 @@ TABLE: dict[tuple[str, str], Row] = {
     ("DELETE", f"{ONE}/participants/{{name}}"): Row(Scope.CONTROL),
     ("POST", f"{ONE}/continue"): Row(Scope.SUBMIT, {"text": "Once more."}),
     ("POST", f"{ONE}/fork"): Row(Scope.SUBMIT, {"at_turn": 1}),
+    ("GET", "/a2a/{name}/.well-known/agent-card.json"): READ,
+    ("POST", "/a2a/{name}"): Row(Scope.READ, {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {}}),
+    ("POST", "/agui/{name}"): Row(Scope.SUBMIT, {"threadId": "t", "runId": "r", "messages": []}),
+    ("POST", "/ui/{name}"): Row(
+        Scope.SUBMIT, {"id": "c", "messages": [{"id": "m", "role": "user", "parts": []}]}
+    ),
     ("GET", "/v1/questions"): READ,
     ("GET", "/v1/archive/sessions"): Row(Scope.READ, query="?q=doors"),
     ("GET", "/v1/reviews"): READ_ALL,

@@ -10,6 +10,7 @@ from documents.pages import PAGES
 #: Modules that take the blocks of a page with `documents.pages`, by the name of the page.
 TAKEN_BY = {
     "README.md": ("tests/documents/test_readme.py", "tests/cli/test_readme.py"),
+    "docs/a2a.md": ("tests/sessions/agents/test_a2a_agents.py",),
     "docs/agents.md": ("tests/documents/test_agents.py", "tests/documents/test_changed_agents.py"),
     "docs/attachments.md": ("tests/documents/test_attachments.py",),
     "docs/celery.md": ("tests/sessions/steps/test_celery_page.py",),
