@@ -123,6 +123,6 @@ def test_submit(installation: InlineInstallation, meter: Meter) -> None:
     with meter.measured(TURNS) as costs:
         for _ in range(TURNS):
             submit()
-    assert costs <= Costs(scripts=2, commands=26, sent_bytes=450, round_trips=8, validations=21), costs
+    assert costs <= Costs(scripts=2, commands=26, sent_bytes=450, round_trips=7, validations=21), costs
     for job in (installation.client.get_job(it) for it in installation.runtime.index.list_ids()):
         job.cancel()
