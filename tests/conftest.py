@@ -20,6 +20,7 @@ from processes.gone import command_of, is_gone
 from scaling import PATIENCE, patient, scaled_examples
 from servers.rabbit import MISSING, Rabbit, own_rabbit, program
 from symposia.client.embedded import EmbeddedServer
+from symposia.client.in_process.server import stop_idle_server
 from symposia.config.sources import ALTERNATIVE_NAMES
 from symposia.state.redis.connect import connect
 
@@ -138,6 +139,7 @@ def same_day() -> None:
 def nothing_runs_on() -> Iterator[None]:
     """Fails when a process that the tests started is still there at their end, and ends it."""
     yield
+    stop_idle_server()
     left = [it for it in psutil.Process().children(recursive=True) if it.pid not in fork_server_pids()]
     described = [f"{child.pid}: {' '.join(command_of(child))}" for child in left if not is_gone(child)]
     for child in left:

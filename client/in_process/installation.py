@@ -24,7 +24,7 @@ from ..building.connection import redis_url_in_use
 from ..building.installation import Installation
 from ..building.runtime import build_runtime, load_registry, with_current_agents
 from .dispatch import ThreadDispatch
-from .server import run_server
+from .server import borrow_server
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class InProcessInstallation(Installation):
     Args:
         agents: Agents by name, as of `LocalClient`.
         threads: Maximum number of turns that run side by side.
-        url: A server for the sessions. None: an embedded server of its own, which `close` ends.
+        url: A server for the sessions. None: an embedded server that no other client uses; this process keeps one for the next client.
         keeps_files: Whether files are in the folder `data_dir` of the settings. Otherwise `close` deletes them.
         settings: Settings by name in the place of those of this process.
 
@@ -67,7 +67,7 @@ class InProcessInstallation(Installation):
         _check_threads(threads)
         with ExitStack() as stack:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="symposia-")))
-            url = url or stack.enter_context(run_server(folder))
+            url = url or stack.enter_context(borrow_server())
             own: dict[str, Any] = {"archive": False, "worker_concurrency": threads}
             own |= {} if keeps_files else {"data_dir": folder}
             own |= {**settings, "redis_url": url, "broker_url": None, "database_url": None}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ...models.errors import SymposiaError
+from ...state.redis.connect import connect
 from ..embedded import EmbeddedServer
 
 
@@ -37,3 +42,63 @@ def run_server(folder: Path) -> Iterator[str]:
     finally:
         is_over.set()
         thread.join()
+
+
+@dataclass
+class _KeptServer:
+    """A running server with a folder of its own."""
+
+    pid: int = field(default_factory=os.getpid)
+    _stack: ExitStack = field(default_factory=ExitStack)
+    url: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        with ExitStack() as stack:
+            folder = stack.enter_context(TemporaryDirectory(prefix="symposia-"))
+            self.url = stack.enter_context(run_server(Path(folder)))
+            self._stack = stack.pop_all()
+
+    def clear(self) -> bool:
+        """Delete all data; return False if the server cannot be used again."""
+        try:
+            with connect(self.url) as client:
+                return bool(client.flushall())
+        except SymposiaError:
+            return False
+
+    def stop(self) -> None:
+        self._stack.close()
+
+
+_lock = threading.Lock()
+#: The server that no client uses now, at most one: its start takes longer than a short session.
+_idle: list[_KeptServer] = []
+
+
+@contextmanager
+def borrow_server() -> Iterator[str]:
+    """Yield the URL of an empty server that no other client uses. It is kept for the next one until this process ends."""
+    with _lock:
+        server = _idle.pop() if _idle else None
+    if server is None or server.pid != os.getpid() or not server.clear():
+        server = _KeptServer()
+    try:
+        yield server.url
+    finally:
+        is_empty = server.clear()
+        with _lock:
+            is_kept = is_empty and not _idle
+            if is_kept:
+                _idle.append(server)
+        if not is_kept:
+            server.stop()
+
+
+@atexit.register
+def stop_idle_server() -> None:
+    """Stop the server that no client uses."""
+    with _lock:
+        servers = [server for server in _idle if server.pid == os.getpid()]
+        _idle.clear()
+    for server in servers:
+        server.stop()

@@ -16,7 +16,7 @@ from pydantic import Field, JsonValue, SkipValidation
 from ..protocol.collab import CollabMode, Participant
 from ..turns.frozen import Frozen
 from ..turns.items import WorkItem
-from ..turns.turn import Expects, TurnResult, Usage
+from ..turns.turn import NO_USAGE, Expects, TurnResult, Usage
 from .options import ModeOptions
 
 FLOOR_SCOPE = "floor"
@@ -78,7 +78,7 @@ class Totals:
     skipped: int = 0
     #: Completed rounds.
     rounds: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NO_USAGE
     elapsed_s: float = 0.0
 
 

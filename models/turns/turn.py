@@ -92,6 +92,8 @@ class Usage(Frozen):
         return f"{count_of(self.tokens, 'token')}{cost}"
 
     def __add__(self, other: Usage) -> Usage:
+        if not any(vars(other).values()):  # most turns of agents without a model
+            return self
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
@@ -106,12 +108,18 @@ class Usage(Frozen):
         Args:
             other: The usage to subtract.
         """
+        if not any(vars(other).values()):
+            return self
         rest = {name: max(amount - getattr(other, name), 0) for name, amount in self}
         return Usage(**rest)
 
     def to_json_data(self) -> dict[str, JsonValue]:
         """Return the amounts with the sum `tokens` as JSON data."""
         return {**self.model_dump(mode="json"), "tokens": self.tokens}
+
+
+#: The usage of nothing.
+NO_USAGE = Usage()
 
 
 def _check_turn_usage(usage: Usage) -> Usage:

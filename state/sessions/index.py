@@ -62,7 +62,10 @@ class SessionIndex(DueIndex):
         now = self.now_ms()
         # The list is written first, so that a reader that misses a session knows that it is about to be
         # opened.
-        new = cast("int", self._client.zadd(SESSIONS, dict.fromkeys(first_check_ms, now), nx=True))
+        listing = self._client.pipeline(transaction=False)
+        listing.zadd(SESSIONS, dict.fromkeys(first_check_ms, now), nx=True)
+        listing.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
+        new = cast("int", listing.execute()[0])
         listed_before = self._listed_before(now, list(first_check_ms)) if new < len(first_check_ms) else ()
         for session_id in listed_before:
             if not self._client.exists(session_key(session_id, "session")):
@@ -72,7 +75,6 @@ class SessionIndex(DueIndex):
         self.add_all_due({session_id: now + delay_ms for session_id, delay_ms in first_check_ms.items()})
         if archive_in_ms is not None:
             self._archive_queue.add_all_due(dict.fromkeys(first_check_ms, now + archive_in_ms))
-        self._client.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
         return {session_id: 0 if session_id in listed_before else now for session_id in first_check_ms}
 
     def _listed_before(self, now_ms: int, session_ids: list[str]) -> frozenset[str]:

@@ -129,13 +129,7 @@ class SessionState:
     def usage(self) -> Usage:
         """Usage so far."""
         with converting_to_corrupt(self.session_id, "session"):
-            return Usage(
-                input_tokens=self._int("input_tokens"),
-                output_tokens=self._int("output_tokens"),
-                cached_tokens=self._int("cached_tokens"),
-                requests=self._int("requests"),
-                cost_micros=self._int("cost_micros"),
-            )
+            return read_amounts([self._int(name) for name in Usage.model_fields])
 
     @property
     def messages(self) -> int:

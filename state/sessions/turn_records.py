@@ -12,12 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
 from ...models.errors import CorruptSession
-from ...models.turns.turn import MAX_SPENT, Usage
+from ...models.turns.turn import MAX_SPENT, NO_USAGE, Usage
 from ..redis.readers import converting_to_corrupt
 
 #: Usage of each attempt by its token.
 Accounts = Mapping[str, Usage]
-_NOTHING = Usage()
 
 
 def format_accounts(accounts: Accounts) -> bytes:
@@ -31,12 +30,12 @@ def format_accounts(accounts: Accounts) -> bytes:
 
 def read_amounts(amounts: Sequence[int]) -> Usage:
     """Return the usage from a script's amounts, which have the order of `AMOUNTS` in `lua/lib/accounts.lua`."""
-    return Usage(**dict(zip(Usage.model_fields, amounts, strict=True))) if any(amounts) else _NOTHING
+    return Usage(**dict(zip(Usage.model_fields, amounts, strict=True))) if any(amounts) else NO_USAGE
 
 
 def sum_usage(usages: Iterable[Usage]) -> Usage:
     """Return the sum of all usages."""
-    return sum(usages, Usage())
+    return sum(usages, NO_USAGE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from ...models.metrics import TurnOutcomeLabel
 from ...models.protocol.dialog import Message
 from ...models.sessions.options import AgentBinding, FailurePolicy
 from ...models.sessions.plan import PlannedTurn
-from ...models.turns.turn import TurnOutcome, Usage
+from ...models.turns.turn import NO_USAGE, TurnOutcome, Usage
 from ...models.turns.waiting import ParkedQuestion
 from ...state.redis.readers import read_stored
 from ...state.sessions.records import Grant, SessionState
@@ -114,7 +114,7 @@ class Turn:
     def message_builder(self) -> MessageBuilder:
         """Return the builder of the turn's messages and result. Raises RedisUnavailable."""
         grant = self.grant
-        before = {**self.journal.accounts(), **self.record.spent, grant.token: Usage()}
+        before = {**self.journal.accounts(), **self.record.spent, grant.token: NO_USAGE}
         spent = sum_usage(before.values())
         return MessageBuilder(
             self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting, spent

@@ -1,5 +1,5 @@
 --- lib/ending: dropping turns, and the end of a session.
---- USES: clock turns events transitions grants late_spending refusals limits posts
+--- USES: clock turns events transitions grants late_spending refusals limits posts changes
 
 --- Remove an open turn from the session, and its lock if the turn still holds it (another turn of the same scope
 --- may have taken the lock). The record stays for a while, to recognise a late commit.
@@ -29,7 +29,7 @@ local function finish_session(keys, ending, held)
   set_status(keys, ending.status, ending.status, ending.request, ending.by)
   emit(keys.events, 'MAPSessionCompleted', {
     status = ending.status, reason = ending.reason, detail = ending.detail,
-    turns = tonumber(redis.call('HGET', keys.session, 'closed') or 0),
+    turns = count_field(keys.session, 'closed', 0),
   })
   -- Data that is not archived yet must not expire: `archive/expire` sets the expiry later.
   if redis.call('HGET', keys.session, 'archive') == 'owed' then return end

@@ -1,5 +1,5 @@
 --- lib/events: MAP events and journal entries.
---- USES: clock
+--- USES: clock changes
 
 --- Return a UUID in the form of version 4, the same for the same seed: scripts have no source of randomness,
 --- and the session id in the seed is random.
@@ -17,7 +17,7 @@ end
 local function append_event(stream, event, kind)
   event.timestamp = iso_time(NOW)
   -- The seed contains the time because an id may be used again after its session has expired.
-  event.event_id = uuid(session_id() .. kind .. redis.call('HINCRBY', KEYS[1], kind, 1) .. event.timestamp)
+  event.event_id = uuid(session_id() .. kind .. count_field(KEYS[1], kind, 1) .. event.timestamp)
   redis.call('XADD', stream, '*', 'e', cjson.encode(event))
 end
 

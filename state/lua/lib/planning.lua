@@ -1,5 +1,5 @@
 --- lib/planning: the next step, or the end, of a session.
---- USES: clock locks turns events posts ending
+--- USES: clock locks turns events posts ending changes
 
 --- Maximum number of newest messages among which that of a broadcast is looked for.
 local NEWEST = 20
@@ -16,14 +16,16 @@ local function broadcast_text(keys, announce)
 end
 
 --- Apply a plan made for the current version of the session; `locks` are those of the turns that it drops.
---- Return the numbers of the new turns. A planner whose answer was lost recognises its own plan by `planned_by`.
-local function apply_plan(keys, locks, plan)
+--- `written`: the turn that this script has written, and removed; nil: none. Return the numbers of the new turns. A planner whose answer was lost recognises its own plan by `planned_by`.
+local function apply_plan(keys, locks, plan, written)
   for _, number in ipairs(plan.consumed) do
-    redis.call('HDEL', keys.turns, number, number .. ':result')
+    if number ~= written then redis.call('HDEL', keys.turns, number, number .. ':result') end
   end
   for id, entry in pairs(plan.board) do redis.call('HSET', keys.board, id, entry) end
-  redis.call('HINCRBY', keys.session, 'version', 1)
-  redis.call('HSET', keys.session, 'stop', plan.stop, 'rounds', plan.rounds, 'planned_by', plan.id)
+  count_field(keys.session, 'version', 1)
+  change_field('stop', plan.stop)
+  change_field('rounds', plan.rounds)
+  change_field('planned_by', plan.id)
   write_journal_entries(keys.journal, plan.notes)
   local held = locks_by_holder(locks)
   if plan.finish then
@@ -42,18 +44,23 @@ local function apply_plan(keys, locks, plan)
     write_journal(keys.journal, 'roster.changed', { participants = plan.promotes })
   end
   flush_posts(keys)
-  local snapshot = redis.call('XREVRANGE', keys.dialog, '+', '-', 'COUNT', 1)[1]
+  local snapshot
   local numbers = {}
   for _, new_turn in ipairs(plan.turns) do
-    local number = redis.call('HINCRBY', keys.session, 'next', 1) - 1
+    local number = count_field(keys.session, 'next', 1) - 1
     local turn = new_turn.record
     turn.status, turn.grants, turn.failures, turn.dispatches = 'planned', 0, 0, 0
     turn.dispatched_ms, turn.queued_ms, turn.not_before = NOW, NOW, 0
-    if turn.snapshot then turn.until_id = snapshot and snapshot[1] or '0-0' end
+    if turn.snapshot then
+      snapshot = snapshot or redis.call('XREVRANGE', keys.dialog, '+', '-', 'COUNT', 1)[1] or { '0-0' }
+      turn.until_id = snapshot[1]
+    end
     redis.call('HSET', keys.turns, number, cjson.encode(turn), number .. ':plan', new_turn.plan)
     numbers[#numbers + 1] = number
   end
-  redis.call('HSET', keys.session, 'planner', plan.planner, 'ends_round', plan.ends_round, 'updated_ms', NOW)
+  change_field('planner', plan.planner)
+  change_field('ends_round', plan.ends_round)
+  change_field('updated_ms', NOW)
   if plan.announce then
     local text = broadcast_text(keys, plan.announce)
     if text then plan.announce.payload.message = { content = text } end

@@ -1,13 +1,14 @@
 --- lib/posts: messages from outside that wait for the next write.
---- USES:
+--- USES: changes
 
 --- Append the messages that were posted from outside while a turn was running.
 local function flush_posts(keys)
-  local posts = redis.call('HGET', keys.session, 'posts')
+  local posts = known_field(keys.session, 'posts')
   if not posts then return end
   for _, message in ipairs(cjson.decode(posts)) do
     redis.call('XADD', keys.dialog, '*', 'm', message)
-    redis.call('HINCRBY', keys.session, 'messages', 1)
+    count_field(keys.session, 'messages', 1)
   end
   redis.call('HDEL', keys.session, 'posts')
+  KNOWN.posts = false
 end

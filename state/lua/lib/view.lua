@@ -1,8 +1,8 @@
 --- lib/view: answers with the planner's view of a session.
---- USES: clock
+--- USES: clock changes
 --- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms started_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited format actor
 ---
---- The loader turns the names after `VIEW` into the local table `VIEW`.
+--- The loader turns the names after `VIEW` into the local function `read_view_fields`.
 ---
 --- Fields of the session hash:
 ---   the fields of VIEW above, where an absent counter is 0; `collab`, `spec` and `digest` as submitted
@@ -30,5 +30,6 @@
 
 --- Return an answer with the planner's view, which is read in the same script (instant) as the change before it.
 local function view(session, turns, answer, extra, booked)
-  return { answer, NOW, redis.call('HMGET', session, unpack(VIEW)), redis.call('HGETALL', turns), extra or false, booked }
+  write_changes(session)
+  return { answer, NOW, read_view_fields(session), redis.call('HGETALL', turns), extra or false, booked }
 end

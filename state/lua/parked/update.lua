@@ -1,7 +1,7 @@
 --- parked/update: records the work done for a parked turn, and when to look at it again.
 --- KEYS: session journal turns
 --- ARGV: number reply new_reply until_ms wake_ms wait event about happened
---- USES: view turns events
+--- USES: view turns events changes
 --- ANSWERS: tended(view) gone missing
 --- GUARANTEE: changes a turn only while it is parked under `reply`; with another `new_reply` the old token is no longer
 --- valid. With `happened` the event is recorded even if the wait has ended in the meantime: it reports something
@@ -14,6 +14,7 @@ local is_parked = turn and turn.status == 'parked'
 if is_parked and turn.reply ~= reply and turn.reply == new_reply then return view(session, turns, 'tended') end
 if not is_parked or turn.reply ~= reply then
   if happened ~= '' then write_journal(journal, event, data) end
+  write_changes(session)
   return { 'gone' }
 end
 turn.reply = new_reply

@@ -1,7 +1,7 @@
 --- turns/begin: grants a turn to one worker, with the next fencing number and a lease.
 --- KEYS: session dialog events turns lock listening
 --- ARGV: number scope token lease_ms timeout_ms window task_id parent_id wish admitted process seen seen_sha
---- USES: clock locks view turns events grants limits
+--- USES: clock locks view turns events grants limits changes
 --- ANSWERS: granted(view, grant) done(view) overdue(view) waiting(view) woken(view) short(view) exhausted(view, lack) busy lost early inactive(view) unknown missing
 --- GUARANTEE: at most one live token per scope; fencing numbers only rise. The same token sent again (because its
 --- first answer was lost) gets the same grant again while its lease lasts, and never a second one.
@@ -73,7 +73,8 @@ local function window_of(turn)
   return redis.call('XREVRANGE', dialog, newest, '-', 'COUNT', count), false
 end
 
-local status = redis.call('HGET', session, 'status')
+know_fields(session, 'status', 'deadline_ms', 'fence', 'map_events')
+local status, deadline = KNOWN.status, KNOWN.deadline_ms
 if not status then return { 'missing' } end
 if status ~= 'active' then return view(session, turns, 'inactive') end
 local turn = read_turn(turns, number)
@@ -83,8 +84,7 @@ if not turn then
 end
 if turn.scope ~= scope then return { 'unknown' } end
 if not is_open(turn) then return view(session, turns, 'done') end
-local deadline = tonumber(redis.call('HGET', session, 'deadline_ms') or nil)
-if deadline and NOW >= deadline then return view(session, turns, 'overdue') end
+if deadline and NOW >= tonumber(deadline) then return view(session, turns, 'overdue') end
 if turn.status == 'parked' then
   if NOW < turn.wake_ms then return view(session, turns, 'waiting') end
   turn.wake_ms, turn.dispatches, turn.swept_ms, turn.queued_ms = NOW + lease_ms, 0, nil, nil
@@ -114,7 +114,7 @@ if not owner then
   turn.lost_worker, turn.process = nil, process ~= '' and token .. ' ' .. process or nil
   if turn.token then turn.former = (turn.former or '') .. turn.token .. ' ' end
   turn.status, turn.token, turn.grants = 'speaking', token, turn.grants + 1
-  turn.fence = redis.call('HINCRBY', session, 'fence', 1)
+  turn.fence = count_field(session, 'fence', 1)
   turn.waited_ms = turn.queued_ms and math.max(NOW - turn.queued_ms, 0) or nil
   turn.began_ms, turn.swept_ms, turn.queued_ms, turn.dispatches, turn.request = NOW, nil, nil, 0, nil
   turn.short_tokens, turn.short_cost, turn.lacks = nil, nil, nil

@@ -1,7 +1,7 @@
 --- turns/commit: writes the output of a turn, all or nothing, together with the next step if there is one.
 --- KEYS: session dialog events journal turns board attachments lock locks*
 --- ARGV: number token kind result record error spent left_out notes expected plan messages*
---- USES: locks view turns requests accounts grants late_spending refusals limits writing planning
+--- USES: locks view turns requests accounts grants late_spending refusals limits writing planning changes
 --- ANSWERS: committed(view, numbers) held(view) done(view) stale(view) inactive(view) unknown missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
 --- GUARANTEE: a turn is written at most once, and only under the token that the lock and the turn both
@@ -9,11 +9,12 @@
 --- While the session is suspended nothing is appended: the commit is held, and resume writes it.
 --- `plan`, if given, was made for version `expected` under the assumption of this outcome; if anything else
 --- happened since, it is ignored and `numbers` is empty.
-local status = redis.call('HGET', session, 'status')
+know_fields(session, 'status', 'version', 'next', 'closed', 'messages', 'posts', 'map_events')
+local status = KNOWN.status
 if not status then return { 'missing' } end
 local turn = read_turn(turns, number)
 local keys = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board, attachments = attachments }
-if not turn and tonumber(number) >= tonumber(redis.call('HGET', session, 'next')) then return { 'unknown' } end
+if not turn and tonumber(number) >= tonumber(KNOWN.next) then return { 'unknown' } end
 if not turn or turn.status == 'closed' then
   if writer_of(session, number) == token then return view(session, turns, 'done') end
   refuse_writer(session, events, journal, { turn_number = tonumber(number), refused_token_id = token })
@@ -48,9 +49,13 @@ if status == 'suspended' then
   redis.call('HSET', turns, number, cjson.encode(turn), number .. ':held', cjson.encode(outcome))
   return view(session, turns, 'held', nil, booked)
 end
-write_turn(keys, number, turn, outcome)
 local numbers = {}
-if next_step and redis.call('HGET', session, 'version') == expected then
-  numbers = apply_plan(keys, locks, next_step)
+if next_step and KNOWN.version == expected then
+  local is_consumed = false
+  for _, other in ipairs(next_step.consumed) do is_consumed = is_consumed or other == number end
+  write_turn(keys, number, turn, outcome, is_consumed)
+  numbers = apply_plan(keys, locks, next_step, is_consumed and number)
+else
+  write_turn(keys, number, turn, outcome)
 end
 return view(session, turns, 'committed', numbers, booked)

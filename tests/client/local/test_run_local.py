@@ -18,8 +18,10 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from live import until
 from scaling import patient
 from symposia import AgentBinding, InvalidInput, LocalClient, ResultTimeout, run_local, run_local_sync
+from symposia.client.in_process.server import stop_idle_server
 from symposia.models.turns.items import NewItem
 from symposia.models.turns.turn import Decision, TurnContext, TurnOutcome
+from symposia.state.redis.connect import connect
 
 COLLAB = {"title": "Doors", "purpose": "choose a door", "mode": "round_robin"}
 
@@ -211,13 +213,31 @@ def test_an_error_of_a_cancelled_call_is_not_logged(caplog: pytest.LogCaptureFix
     assert "never retrieved" not in caplog.text
 
 
-def test_nothing_remains_after_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_only_an_idle_server_remains_after_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    stop_idle_server()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before, threads = children(), threading.active_count()
     run_local_sync(COLLAB, agents={"ada": ada}, stop={"max_turns": 1})
+    (kept,) = children() - before
+    run_local_sync(COLLAB, agents={"ada": ada}, stop={"max_turns": 1})
+    assert children() - before == {kept}
+    stop_idle_server()
     assert list(tmp_path.iterdir()) == []
     assert children() == before
     until(lambda: threading.active_count() <= threads + 1, what="its threads end")
+
+
+def test_next_client_finds_an_empty_server():
+    stop_idle_server()
+    urls = []
+    for _ in range(2):
+        with LocalClient({"ada": ada}) as client, connect(client.redis_url) as redis:
+            urls.append(client.redis_url)
+            assert not redis.exists("of the first client")
+            redis.set("of the first client", 1)
+    assert urls[0] == urls[1]
+    with LocalClient({"ada": ada}) as one, LocalClient({"ada": ada}) as two:
+        assert one.redis_url != two.redis_url
 
 
 def children() -> set[int]:

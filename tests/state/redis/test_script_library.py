@@ -17,7 +17,9 @@ MODULES = [name for name in FILES if name.startswith("lib/")]
 GLOBALS = {
     "KEYS",
     "ARGV",
+    "next",
     "redis",
+    "select",
     "cjson",
     "string",
     "table",
@@ -36,7 +38,7 @@ def field(name: str, key: str) -> list[str]:
 
 def defined_by(module: str) -> list[str]:
     names = re.findall(r"^local (?:function )?(\w+)", text_of(module), re.MULTILINE)
-    return [*names, "VIEW"] if module == "lib/view" else names
+    return [*names, "read_view_fields"] if module == "lib/view" else names
 
 
 DEFINED = {name: module.removeprefix("lib/") for module in MODULES for name in defined_by(module)}
@@ -45,7 +47,7 @@ DEFINED = {name: module.removeprefix("lib/") for module in MODULES for name in d
 def free_names(name: str) -> set[str]:
     """The names that a file uses and does not declare."""
     uses = name_uses(text_of(name))
-    own = {"VIEW"} if name == "lib/view" else set()
+    own = {"read_view_fields"} if name == "lib/view" else set()
     if name not in MODULES:
         own |= {declared.removesuffix("*") for key in ("KEYS", "ARGV") for declared in field(name, key)}
     return uses.used - uses.declared - own - GLOBALS
@@ -54,7 +56,8 @@ def free_names(name: str) -> set[str]:
 def order(names: list[str]) -> list[str]:
     """Return the modules in the order of the assembled script."""
     return [
-        re.match(r"(?:local VIEW.*\n)?--- lib/(\w+):", text)[1] for text in scripts._library("a test", names)
+        re.match(r"(?:local function read_view_fields.*\n)?--- lib/(\w+):", text)[1]
+        for text in scripts._library("a test", names)
     ]
 
 

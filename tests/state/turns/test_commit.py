@@ -172,6 +172,16 @@ def test_commit_writes_its_plan_atomically(table):
     assert list(answer.state.records) == [2], "the turn is consumed by the plan that was made for it"
 
 
+def test_turn_that_the_plan_does_not_consume_stays(table):
+    one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
+    table.speak(one, "first", scope="a")
+    grant = table.grant(two, scope="b")
+    answer = table.commit(grant, "second", then=table.write(ONE))  # made before this turn was written
+    assert (answer.word, answer.numbers) == ("committed", (3,))
+    assert list(answer.state.records) == [two, 3]
+    assert answer.state.records[two].status == "closed"
+
+
 def test_end_may_be_written_with_a_commit(table):
     grant = table.grant(table.plan_one())
     answer = table.commit(

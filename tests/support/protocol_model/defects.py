@@ -56,7 +56,7 @@ DEFECTS = (
     Defect(
         "plan does not compare the version",
         "sessions/plan",
-        "if redis.call('HGET', session, 'version') ~= expected then return view(session, turns, 'outdated') end",
+        "if known_field(session, 'version') ~= expected then return view(session, turns, 'outdated') end",
         "",
         "two turns",
         "a step was planned twice",
@@ -144,7 +144,7 @@ DEFECTS = (
     Defect(
         "commit applies an outdated plan",
         "turns/commit",
-        "if next_step and redis.call('HGET', session, 'version') == expected then",
+        "if next_step and KNOWN.version == expected then",
         "if next_step then",
         "stopped",
         "a step is planned after the session was asked to stop",

@@ -85,7 +85,7 @@ def _no_sweep(app: Celery) -> None:
 _HOLDS_NOW = "if turn.token ~= token or lock_owner(lock) ~= token then"
 _FORGETS_THE_PLAN = "redis.call('HDEL', keys.turns, number .. ':plan', number .. ':held', number .. ':wait')"
 _NOT_OUTDATED = (
-    "if redis.call('HGET', session, 'version') ~= expected then return view(session, turns, 'outdated') end"
+    "if known_field(session, 'version') ~= expected then return view(session, turns, 'outdated') end"
 )
 _IS_GONE = "if sent_ms == 0 or sent_ms <= taken_until then"
 
