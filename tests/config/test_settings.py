@@ -150,7 +150,6 @@ def test_every_setting_reaches_a_child_process() -> None:
         session_root="sessions",
         metrics_port=1,
         http_requests=1,
-        webhooks_file="webhooks.toml",
         worker_processes=1,
         http_jwt_keys="keys.json",
         http_jwt_issuer="https://login.example",
