@@ -148,7 +148,7 @@ upgrade-fixture: $(INSTALLED) ## Write the state of this release, which later on
 .PHONY: screenshots
 screenshots: $(INSTALLED) ## Take the pictures in docs/screenshots with a real browser
 	@mkdir -p docs/screenshots
-	@SYMPOSIA_TEST_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q -m long -k screenshot tests/dashboard/browser tests/web/browser
+	@SYMPOSIA_TEST_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q -m long -k screenshot tests/dashboard/browser tests/web/talk_page
 
 .PHONY: diagrams
 diagrams: $(INSTALLED) ## Draw docs/diagrams from the texts in .ci/diagrams

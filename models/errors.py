@@ -57,7 +57,8 @@
     ├── TurnFailed                          marks the Celery task as failed
     ├── AgentError                          raised by agents; `retryable`: whether to retry
     │   ├── AgentFailed
-    │   │   └── ToolServerFailed            an MCP server does not answer
+    │   │   ├── ToolServerFailed            an MCP server does not answer
+    │   │   └── MailNotAnswered             a mail server does not answer
     │   ├── AgentTimeout
     │   └── BadOutcome
     ├── ReviewError                         a batch review cannot continue
@@ -758,6 +759,10 @@ class AgentFailed(AgentError):
 
 class ToolServerFailed(AgentFailed):
     """An MCP server cannot be reached, or breaks the protocol."""
+
+
+class MailNotAnswered(AgentFailed):
+    """The connection to a mail server was lost, or the time is over: it may have accepted the message."""
 
 
 class AgentTimeout(AgentError):

@@ -13,7 +13,7 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any, Literal
 
-from ...models.errors import AgentFailed
+from ...models.errors import AgentFailed, MailNotAnswered
 from ..execution.failures import scrub_text
 from .http_call import connect_before, cut_after, with_timeout
 
@@ -38,10 +38,6 @@ class MailServer:
     timeout_s: float = 30
     #: Maximum seconds of the whole; None: no limit.
     total_s: float | None = None
-
-
-class MailNotAnswered(AgentFailed):
-    """The connection was lost, or the time is over: the server may have accepted the message."""
 
 
 def send_message(

@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ...agents.people import PersonEntry
 from ...agents.remote.http_call import HttpTarget, http_call
-from ...agents.remote.mail_call import MailNotAnswered, MailServer, Security, check_login, send_message
+from ...agents.remote.mail_call import MailServer, Security, check_login, send_message
 from ...config.settings import Settings, read_variable
-from ...models.errors import AgentError, AgentFailed, InvalidInput
+from ...models.errors import AgentError, AgentFailed, InvalidInput, MailNotAnswered
 from ...models.sessions.on_end import split_url
 from .message import Notice, build_mail, chat_body
 

@@ -40,6 +40,7 @@ from symposia.models.errors import (
     LifecycleError,
     LocalModelError,
     Locked,
+    MailNotAnswered,
     MessageTooLarge,
     MissingPackage,
     NewerFormat,
@@ -225,6 +226,7 @@ EXAMPLES = {
     AgentFailed(): "The agent raised an error.",
     AgentTimeout("too slow"): "too slow",
     ToolServerFailed("files: no answer"): "files: no answer",
+    MailNotAnswered("mail.example.com does not answer"): "mail.example.com does not answer",
     BadOutcome(): "The agent's answer is not a valid turn outcome.",
     RegistryError("agents.toml", entry="agents.a", field="kind", rule="is required"): (
         "agents.toml: [agents.a] kind: is required"

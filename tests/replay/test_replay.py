@@ -69,7 +69,7 @@ def test_tool_calls_are_answered_from_the_record(installation, model, recorded):
 
 @pytest.mark.long
 def test_tools_of_servers_are_answered_without_the_server(make_installation, model, tmp_path, agents):
-    server = SUPPORT / "servers" / "mcp_server.py"
+    server = SUPPORT / "servers" / "tools" / "mcp_server.py"
     mcp = f'\n[mcp.rooms]\ncommand = ["{sys.executable}", "{server}"]\n'
     registry = agents().replace('"picky"]', '"picky", "rooms"]') + mcp
     installation = make_installation(registry)

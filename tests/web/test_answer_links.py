@@ -68,7 +68,9 @@ def test_page_shows_the_question_and_takes_one_answer(web, pages: httpx.Client) 
     blank = pages.post(token, data={"text": " "})
     assert (blank.status_code, "must not be blank" in blank.text) == (422, True)
     assert pages.post(token, data={"text": "Shorter,\r\nplease."}).status_code == 200
-    assert "Shorter,\nplease." in [message.content for message in job.result(timeout=30).dialog.messages]
+    assert "Shorter,\nplease." in [
+        message.content for message in job.result(timeout=patient(30)).dialog.messages
+    ]
     again = pages.post(token, data={"text": "Longer."})
     assert (again.status_code, "answered by you" in again.text) == (409, True)
     seen = pages.get(token)

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from live import until
+from scaling import patient
 from servers.web import ServerSentEvent, WebServer
 from symposia.client.aio.client import AsyncClient
 from symposia.config.settings import load_settings
@@ -74,7 +75,7 @@ def test_a_stopped_server_ends_its_streams(other: WebServer, tmp_path):
         if event.event == "message":
             other.process.terminate()
     assert seen[-1].event != "end"
-    assert other.process.wait(timeout=20) == 0
+    assert other.process.wait(timeout=patient(20)) == 0
     gate.touch()
 
 

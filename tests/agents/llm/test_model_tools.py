@@ -121,7 +121,9 @@ def heard():
 def speak(runner, turn, model, tmp_path, journal, variables, heard):
     path = tmp_path / "agents.toml"
     path.write_text(
-        FILE.format(url=model.url, python=sys.executable, server=SUPPORT / "servers" / "mcp_server.py")
+        FILE.format(
+            url=model.url, python=sys.executable, server=SUPPORT / "servers" / "tools" / "mcp_server.py"
+        )
     )
     registry = Registry.load(path, getenv=variables.get)
 

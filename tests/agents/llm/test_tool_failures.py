@@ -93,7 +93,7 @@ def statuses():
 @pytest.fixture
 def speak(runner, turn, model, tmp_path, statuses):
     path, journal = tmp_path / "agents.toml", InMemoryCallJournal()
-    server = SUPPORT / "servers" / "mcp_server.py"
+    server = SUPPORT / "servers" / "tools" / "mcp_server.py"
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         path.write_text(
@@ -266,7 +266,7 @@ def test_combinations_of_a_server_entry_are_refused(entry, problem):
 def test_running_server_gets_the_headers(runner, turn, model, tmp_path, transport, path, is_named):
     port = own_port()
     server = subprocess.Popen(
-        [sys.executable, SUPPORT / "servers" / "mcp_server.py", transport, str(port)],
+        [sys.executable, SUPPORT / "servers" / "tools" / "mcp_server.py", transport, str(port)],
         stderr=subprocess.DEVNULL,
     )
     try:

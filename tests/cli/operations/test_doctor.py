@@ -14,7 +14,7 @@ from redis import Redis
 
 from live import until
 from processes.terminal import Terminal
-from servers.smtp_sink import SmtpSink
+from servers.mail.smtp_sink import SmtpSink
 from symposia.cli.doctor.machine_checks import check_agents
 from symposia.cli.doctor.server_checks import Grade
 from symposia.client.embedded import EmbeddedServer

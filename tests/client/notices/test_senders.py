@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import socket
-import time
 from email.message import EmailMessage
 
 import pytest
 
 from symposia.agents.people import PersonEntry
-from symposia.agents.remote.mail_call import MailNotAnswered, MailServer, send_message
+from symposia.agents.remote.mail_call import MailServer, send_message
 from symposia.client.notices.senders import chat_target, mail_server
 from symposia.config.settings import load_settings
-from symposia.models.errors import InvalidInput
+from symposia.models.errors import InvalidInput, MailNotAnswered
 
 
 @pytest.mark.parametrize(
@@ -56,11 +55,9 @@ def test_missing_variable_of_a_chat_is_named() -> None:
 
 def test_silent_mail_server_ends_at_the_time_limit() -> None:
     connected: list[str] = []
-    begun = time.monotonic()
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and says nothing
         port = silent.getsockname()[1]
-        server = MailServer("127.0.0.1", port=port, security="none", timeout_s=30, total_s=0.3)
+        server = MailServer("127.0.0.1", port=port, security="none", timeout_s=3_600, total_s=0.3)
         with pytest.raises(MailNotAnswered):
             send_message(server, EmailMessage(), on_connected=lambda: connected.append("yes"))
     assert connected == []
-    assert time.monotonic() - begun < 15

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from review_tools.runs import evil_runs
 from review_tools.values import a_finding, a_result, a_run
 from scaling import scaled_examples
-from servers.mail_server import MailServer
+from servers.mail.mail_server import MailServer
 from servers.remote_system import SECRET, RemoteSystem
 from servers.tls import HOST, certificate
 from symposia.agents.remote.webhook import refusal

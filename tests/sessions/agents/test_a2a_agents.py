@@ -9,7 +9,7 @@ from live import result_of, until
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import calls_key
 
-a2a_agent = pytest.importorskip("servers.a2a_agent", reason="needs the extra a2a")
+a2a_agent = pytest.importorskip("servers.tools.a2a_agent", reason="needs the extra a2a")
 
 PAGE = Page("docs/a2a.md")
 ENTRY = PAGE.take("toml", "[webhooks]")

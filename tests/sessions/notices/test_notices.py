@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from live import REGISTRY, result_of, until
+from servers.mail.smtp_sink import SmtpSink
 from servers.remote_system import RemoteSystem
-from servers.smtp_sink import SmtpSink
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.state.notices import NoticeIndex, NoticeStore

@@ -34,6 +34,8 @@ FIRST_KEYS = {
     "steps": {"step"},
     "webhooks": {"queue"},
     "hooks": {"queue"},
+    "tokens": {"index"},
+    "claims": {"claim"},
 }
 OF_SESSIONS = [verb for verb in VERBS if verb.partition("/")[0] not in FIRST_KEYS]
 #: What the scripts call, with the release of Redis that brought it (or the newest option used of it).
@@ -71,9 +73,11 @@ COMMANDS = {
     "XREVRANGE": "5.0",
     "ZADD": "6.2",
     "ZCARD": "1.2",
+    "ZRANGE": "1.2",
     "ZRANGEBYSCORE": "2.0",
     "ZREM": "1.2",
     "ZREMRANGEBYRANK": "2.0",
+    "ZREMRANGEBYSCORE": "1.2",
     "ZSCORE": "1.2",
 }
 
