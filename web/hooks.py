@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
@@ -9,6 +11,7 @@ from ..client.webhooks.code_host_events import CodeHostName
 from ..client.webhooks.service import Receipt
 from ..models.errors import InvalidInput
 from .context import ContextDep
+from .problems import Problem
 
 #: Maximum bytes of an event. Those of a pull request or a comment have some ten thousand.
 MAX_EVENT_BYTES = 1_048_576
@@ -20,10 +23,25 @@ _STATUSES = {
     Receipt.UNKNOWN: 404,
     Receipt.FULL: 503,
 }
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"model": dict[str, str], "description": "The event was received before."},
+    202: {"description": "The event is queued, or asks for nothing that the hook does."},
+    **{
+        status: {"model": Problem, "description": description}
+        for status, description in {
+            401: "The signature or the token is not that of the hook.",
+            404: "No hook has this name.",
+            413: "The body is too large.",
+            422: "The body is not an event of the hook's repository.",
+            429: "Too many requests with a wrong signature or token.",
+            503: "The queue is full, the hook has no secret, or a part of the installation does not answer.",
+        }.items()
+    },
+}
 router = APIRouter(prefix="/hooks", tags=["hooks"])
 
 
-@router.post("/{host}/{name}", status_code=202)
+@router.post("/{host}/{name}", status_code=202, responses=_ANSWERS)
 async def receive(
     host: CodeHostName, name: str, request: Request, response: Response, context: ContextDep
 ) -> dict[str, str]:

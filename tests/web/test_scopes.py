@@ -59,6 +59,9 @@ TABLE: dict[tuple[str, str], Row] = {
     ("GET", "/static/{file}"): PUBLIC,
     # Signatures are the credentials of code hosts.
     ("POST", "/hooks/{host}/{name}"): PUBLIC,
+    # Signed links are the credentials of persons who get notices.
+    ("GET", "/answers/{token}"): PUBLIC,
+    ("POST", "/answers/{token}"): PUBLIC,
     # Its tools need their scopes.
     ("ANY", "/mcp"): Row(Scope.READ, {}, any_scope=True),
     ("GET", "/v1/files"): READ,
@@ -139,7 +142,7 @@ class Callers:
     def call(self, key: tuple[str, str], row: Row, token: str | None, session_id: str | None = None) -> Any:
         method, path = key
         names = {"session_id": session_id or str(uuid4()), "turn_id": 1, "review_id": uuid4(), "name": "none"}
-        names |= {"wanted": "none", "form": "html", "host": "github", "file": "talk.css"}
+        names |= {"wanted": "none", "form": "html", "host": "github", "file": "talk.css", "token": "none"}
         for name, value in names.items():
             path = path.replace(f"{{{name}}}", str(value))
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
