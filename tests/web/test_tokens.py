@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,9 +19,9 @@ TALK = {
 }
 
 
-def test_token_of_the_command_line_opens_the_server(web: Any) -> None:
+def test_token_of_the_command_line_opens_the_server(web: Any, tmp_path: Path) -> None:
     server = WebServer(web.folder, web.settings, options=())
-    terminal = Terminal(web.folder, web.settings)
+    terminal = Terminal(tmp_path, web.settings)  # its end is that of all processes of its folder
     try:
         create = ("token", "create", "--name", "bob", "--tenant", "depot", "--scope", "submit,read")
         token = terminal.call(*create).out.strip()
