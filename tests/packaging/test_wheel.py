@@ -30,6 +30,7 @@ PACKAGES = (
     "tasks",
     "testing",
     "workers",
+    "web",
     "workspace",
 )
 

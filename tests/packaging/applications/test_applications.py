@@ -14,7 +14,7 @@ from distributions import PIP, ROOT, build_wheel, copy_sources, install
 from scaling import patient
 
 #: They install packages, and start servers and workers.
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
