@@ -23,6 +23,7 @@ from .answers import QuestionData, ResultData, SessionData, read_session
 from .context import WebContext
 from .events import StopFollowing
 from .followed import Followed, follow_session
+from .questions import open_questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ async def converse(
                     break
                 for event in texts.read(item):
                     yield event
-        end = await _end(job, item)
+        end = await _end(context, job, item)
     except (RedisUnavailable, ClientClosed, StopFollowing, SessionNotFound):
         end = Failed("interrupted", "the stream was interrupted; the session continues")
     for event in texts.close():
@@ -129,9 +130,11 @@ async def _state(context: WebContext, job: AsyncCollabJob) -> State:
     return State(await context.client.run(read_session, blocking_job(job)))
 
 
-async def _end(job: AsyncCollabJob, last: Followed) -> Asks | Finished | Failed | Cancelled:
+async def _end(
+    context: WebContext, job: AsyncCollabJob, last: Followed
+) -> Asks | Finished | Failed | Cancelled:
     if isinstance(last, Pending):
-        return Asks([QuestionData.of(question) for question in await job.pending() or (last,)])
+        return Asks([QuestionData.of(question) for question in await open_questions(context, job) or (last,)])
     state = await job.state()
     if not state.is_final:
         return Finished(None)

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from ..client.aio.jobs import AsyncCollabJob, blocking_job
 from ..client.aio.updates import follow_updates
 from ..jobs.collab import CollabJob
-from ..jobs.questions import ASKING
 from ..jobs.reading import streams_of
 from ..models.protocol.dialog import Message
 from ..models.turns.streaming import Delta
 from ..models.turns.waiting import Pending
 from ..state.redis.readers import read_message
-from ..state.streams.updates import StoredUpdate, UpdateCursor
+from ..state.streams.updates import UpdateCursor
 from .context import WebContext
 from .events import StopFollowing
+from .questions import is_asking, open_questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ async def follow_session(
         SessionNotFound: The session has expired.
     """
     asked: set[str] = set()
-    for question in await _new_questions(job, asked):
+    for question in await _new_questions(context, job, asked):
         yield question
     async with aclosing(follow_updates(job, after=after, deltas=deltas)) as pages:
         async for page in pages:
@@ -71,21 +71,14 @@ async def follow_session(
                     yield update
                 elif update.stream == "dialog":
                     yield read_message((update.entry_id, update.text), job.id)
-            if any(_is_asking(update) for update in page):
-                for question in await _new_questions(job, asked):
+            if any(map(is_asking, page)):
+                for question in await _new_questions(context, job, asked):
                     yield question
     yield Ended()
 
 
-def _is_asking(update: StoredUpdate | Delta) -> bool:
-    if isinstance(update, Delta) or update.stream != "journal":
-        return False
-    return any(f'"{name}"' in update.text for name in ASKING)
-
-
-async def _new_questions(job: AsyncCollabJob, asked: set[str]) -> list[Pending]:
-    if not job.is_live:
-        return []
-    new = [question for question in await job.pending() if question.reply_token not in asked]
+async def _new_questions(context: WebContext, job: AsyncCollabJob, asked: set[str]) -> list[Pending]:
+    open_now = await open_questions(context, job)
+    new = [question for question in open_now if question.reply_token not in asked]
     asked.update(question.reply_token for question in new)
     return new

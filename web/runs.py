@@ -23,10 +23,10 @@ from ..models.identity import Caller, Scope
 from ..models.sessions.submission import Submission
 from ..models.text.ids import derived_id
 from ..models.text.json_text import dump_json
-from ..models.turns.waiting import Pending
 from ..state.streams.updates import UpdateCursor
 from .context import WebContext, open_job
 from .followed import newest_cursor
+from .questions import open_questions, person_of
 from .submissions import SubmissionBody, open_file, read_body
 
 #: Maximum characters of an id that a protocol gives.
@@ -231,7 +231,7 @@ async def reply(
         ReplyRefused: The question is not open.
     """
     caller.require(Scope.REPLY)
-    pending = await job.pending() if job.is_live else ()
+    pending = await open_questions(context, job)
     name = _reply_name(caller, job, key)
     # The claim binds the request to its question, so that a repeated request does not answer the next one.
     held = await read_claim(context.client, name)
@@ -242,13 +242,8 @@ async def reply(
         value = question_id(chosen.reply_token)
         held = await take_claim(context.client, name, value, expected="", ttl_ms=_ttl_ms(context))
     if (found := find_question(pending, held)) is not None:
-        await job.reply(_person(found, caller), text, token=found.reply_token, by=caller.name)
+        await job.reply(person_of(caller, found), text, token=found.reply_token, by=caller.name)
 
 
 def _reply_name(caller: Caller, job: AsyncCollabJob, key: str) -> str:
     return dump_json(["reply", job.id, caller.tenant, caller.name, key])
-
-
-def _person(question: Pending, caller: Caller) -> str:
-    """Return for whom the caller answers: itself, if it was asked."""
-    return caller.name if caller.name in question.asked else question.asked[0]
