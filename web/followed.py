@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from ..client.aio.jobs import AsyncCollabJob, blocking_job
 from ..client.aio.updates import follow_updates
 from ..jobs.collab import CollabJob
+from ..jobs.questions import questions_to_people
 from ..jobs.reading import streams_of
 from ..models.protocol.dialog import Message
+from ..models.text.ids import entry_key
 from ..models.turns.streaming import Delta
 from ..models.turns.waiting import Pending
 from ..state.redis.readers import read_message
 from ..state.streams.updates import UpdateCursor
 from .context import WebContext
 from .events import StopFollowing
-from .questions import is_asking, open_questions
+from .questions import is_asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,18 @@ class Ended:
     """The session has ended, or only the archive has it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """People are asked, and all messages before their questions were yielded."""
+
+    #: All open questions.
+    questions: tuple[Pending, ...]
+    #: Position after what was yielded.
+    position: UpdateCursor
+
+
 #: None: nothing happened for two seconds.
-Followed = Message | Delta | Pending | Ended | None
+Followed = Message | Delta | Asked | Ended | None
 
 
 async def newest_cursor(context: WebContext, job: AsyncCollabJob) -> UpdateCursor:
@@ -45,7 +57,7 @@ def _newest_cursor(job: CollabJob) -> UpdateCursor:
 async def follow_session(
     context: WebContext, job: AsyncCollabJob, *, after: UpdateCursor, deltas: bool
 ) -> AsyncGenerator[Followed, None]:
-    """Yield what happens in a session until it has ended: first the questions that are open.
+    """Yield what happens in a session until people are asked or it has ended.
 
     Args:
         context: The context of the server.
@@ -57,11 +69,11 @@ async def follow_session(
         StopFollowing: The server stops.
         SessionNotFound: The session has expired.
     """
-    asked: set[str] = set()
-    for question in await _new_questions(context, job, asked):
-        yield question
+    position, blocking = after, blocking_job(job)
+    questions = await context.client.run(_read_questions, blocking, position)
+    is_read = questions is not None
     async with aclosing(follow_updates(job, after=after, deltas=deltas)) as pages:
-        async for page in pages:
+        while not questions and (page := await anext(pages, None)) is not None:
             if context.closing.is_set():
                 raise StopFollowing
             if not page:
@@ -69,16 +81,20 @@ async def follow_session(
             for update in page:
                 if isinstance(update, Delta):
                     yield update
-                elif update.stream == "dialog":
+                    continue
+                position = update.cursor
+                if update.stream == "dialog":
                     yield read_message((update.entry_id, update.text), job.id)
-            if any(map(is_asking, page)):
-                for question in await _new_questions(context, job, asked):
-                    yield question
-    yield Ended()
+            if not is_read or any(map(is_asking, page)):
+                questions = await context.client.run(_read_questions, blocking, position)
+                is_read = questions is not None
+    yield Asked(questions, position) if questions else Ended()
 
 
-async def _new_questions(context: WebContext, job: AsyncCollabJob, asked: set[str]) -> list[Pending]:
-    open_now = await open_questions(context, job)
-    new = [question for question in open_now if question.reply_token not in asked]
-    asked.update(question.reply_token for question in new)
-    return new
+def _read_questions(job: CollabJob, position: UpdateCursor) -> tuple[Pending, ...] | None:
+    """Return the open questions; None: there are, and messages after a position were stored before them."""
+    questions = questions_to_people(job)
+    # In this order: the newest message that is read now is not older than the questions.
+    newest = streams_of(job).newest_page(job.id, "dialog", count=1) if questions else ()
+    is_behind = any(entry_key(entry_id) > entry_key(position.dialog) for entry_id, _ in newest)
+    return None if is_behind else questions

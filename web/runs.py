@@ -25,7 +25,7 @@ from ..models.text.ids import derived_id
 from ..models.text.json_text import dump_json
 from ..state.streams.updates import UpdateCursor
 from .context import WebContext, open_job
-from .followed import newest_cursor
+from .positions import start_of
 from .questions import open_questions, person_of
 from .submissions import SubmissionBody, open_file, read_body
 
@@ -116,14 +116,13 @@ async def open_turn(
     if newest is None or newest.id == own:
         return (await open_run(context, caller, run))[0], UpdateCursor()
     keys = [f"{run.key} {question}" for question in answers] or [run.key]
-    cursor = await newest_cursor(context, newest)
     if (await newest.state()).is_final and not answers:
         if await read_claim(context.client, _reply_name(caller, newest, run.key)):
-            return newest, cursor  # a repeated answer
+            return newest, await start_of(context, newest, run.key)  # a repeated answer
         return (await open_run(context, caller, run))[0], UpdateCursor()
     for key, (question, text) in zip(keys, answers.items() or [("", run.text)], strict=True):
         await reply(context, caller, newest, text, key=key, question=question)
-    return newest, cursor
+    return newest, await start_of(context, newest, run.key)
 
 
 async def newest_session(context: WebContext, caller: Caller, run: Run) -> AsyncCollabJob | None:

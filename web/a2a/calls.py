@@ -16,11 +16,10 @@ from ...models.errors import InvalidInput, ReplyRefused, SessionNotFound
 from ...models.identity import Caller
 from ...models.protocol.dialog import Message as DialogMessage
 from ...models.text.ids import derived_id
-from ...models.turns.waiting import Pending
 from ...state.streams.updates import UpdateCursor
 from ..context import WebContext, open_job
 from ..events import StopFollowing
-from ..followed import Ended, follow_session, newest_cursor
+from ..followed import Asked, Ended, follow_session, newest_cursor
 from ..runs import Run, check_id, open_run, reply, session_of
 from .tasks import (
     CONTEXT_TAG,
@@ -131,11 +130,10 @@ class Call:
                     status.message.CopyFrom(said(followed, job.id, context_id))
                     status.timestamp.FromDatetime(followed.timestamp)
                     yield TaskStatusUpdateEvent(status=status, **ids)
-                case Pending():
+                case Asked():
                     status.state = TaskState.TASK_STATE_INPUT_REQUIRED
-                    status.message.CopyFrom(question(followed))
+                    status.message.CopyFrom(question(followed.questions[0]))
                     yield TaskStatusUpdateEvent(status=status, **ids)
-                    return
                 case Ended():
                     status = await run(read_status, blocking)
                     if status.state == TaskState.TASK_STATE_COMPLETED:
