@@ -108,12 +108,14 @@ async def open_turn(
 
     Raises:
         InvalidInput: A value breaks a rule.
-        LifecycleError: The newest session has not ended, and asks nothing.
-        ReplyRefused: A question is not open.
+        LifecycleError: An answer is given, and the thread has no session.
+        ReplyRefused: The question is not open, or the newest session has not ended and asks nothing.
     """
     newest = await newest_session(context, caller, run)
+    if newest is None and answers:
+        raise LifecycleError("the thread has no session with this question: it has expired, or never began")
     own = session_of(caller, run.protocol, run.file, run.key)
-    if newest is None or newest.id == own:
+    if newest is None or (newest.id == own and not answers):
         return (await open_run(context, caller, run))[0], UpdateCursor()
     keys = [f"{run.key} {question}" for question in answers] or [run.key]
     if (await newest.state()).is_final and not answers:

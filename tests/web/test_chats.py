@@ -151,6 +151,13 @@ def test_run_beside_a_running_one_is_refused(chats):
     assert answer.status_code == 409
 
 
+def test_answer_to_an_expired_thread_starts_no_session(chats):
+    body = {"threadId": new_id(), "runId": new_id(), "messages": []}
+    body["resume"] = [{"interruptId": "0" * 32, "status": "resolved", "payload": "Fine."}]
+    answer = httpx.post(url(chats, "/agui/asking"), json=body)
+    assert (answer.status_code, "expired" in answer.json()["detail"]) == (409, True)
+
+
 def test_killed_server_loses_no_run(chats):
     thread = new_id()
     asked = run_agent(chats, "asking", thread, "Hello")
