@@ -1,7 +1,7 @@
 """Runs of session files that other protocols start: A2A tasks, AG-UI runs, chats.
 
-The id of a session is derived from its caller and from the id that the protocol gives the request. So a repeated request
-finds the first session. A thread is a chain of sessions, each of which continues the one before. The newest one is a claim,
+The id of a session is reserved for its caller and for the id that the protocol gives the request. So a repeated request
+finds the first session, and nobody can guess its id. A thread is a chain of sessions, each of which continues the one before. The newest one is a claim,
 which one atomic step takes: of two requests that come at once, one is refused.
 """
 
@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from ..client.aio.client import read_claim, submit_read, take_claim
 from ..client.aio.jobs import AsyncCollabJob
+from ..client.aio.request_ids import reserve_session_id
 from ..config.settings import Settings
 from ..jobs.questions import find_question, question_id
 from ..models.attachments import Attachment
@@ -67,9 +68,10 @@ class Run:
     tags: tuple[str, ...] = ()
 
 
-def session_of(caller: Caller, protocol: str, file: str, key: str) -> str:
-    """Return the id of the session of a request."""
-    return derived_id(dump_json(["run", protocol, caller.tenant, caller.name, file, key]))
+async def session_of(context: WebContext, caller: Caller, protocol: str, file: str, key: str) -> str:
+    """Return the id of the session of a request, which is the same for a day."""
+    parts = (protocol, caller.tenant or "", caller.name, file, key)
+    return await reserve_session_id(context.client, "run", *parts)
 
 
 async def open_run(context: WebContext, caller: Caller, run: Run) -> tuple[AsyncCollabJob, bool]:
@@ -80,7 +82,7 @@ async def open_run(context: WebContext, caller: Caller, run: Run) -> tuple[Async
         InvalidInput: A value breaks a rule.
         LifecycleError: The newest session of the thread has not ended.
     """
-    session_id = session_of(caller, run.protocol, run.file, run.key)
+    session_id = await session_of(context, caller, run.protocol, run.file, run.key)
     try:
         return await open_job(context, caller, session_id), False
     except SessionNotFound:
@@ -114,7 +116,7 @@ async def open_turn(
     newest = await newest_session(context, caller, run)
     if newest is None and answers:
         raise LifecycleError("the thread has no session with this question: it has expired, or never began")
-    own = session_of(caller, run.protocol, run.file, run.key)
+    own = await session_of(context, caller, run.protocol, run.file, run.key)
     if newest is None or (newest.id == own and not answers):
         return (await open_run(context, caller, run))[0], UpdateCursor()
     keys = [f"{run.key} {question}" for question in answers] or [run.key]

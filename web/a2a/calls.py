@@ -63,7 +63,7 @@ class Call:
             cursor = await newest_cursor(self.context, job)
             await self._answer(job, message)
             return job, cursor
-        job, is_new = await open_run(self.context, self.caller, self._run(message))
+        job, is_new = await open_run(self.context, self.caller, await self._read_run(message))
         return job, UpdateCursor() if is_new else await newest_cursor(self.context, job)
 
     async def _answer(self, job: AsyncCollabJob, message: Message) -> None:
@@ -75,8 +75,8 @@ class Call:
                 rule = "the task has ended: send a message of its context without taskId"
             raise UnsupportedOperationError(rule) from None
 
-    def _run(self, message: Message) -> Run:
-        session_id = session_of(self.caller, _PROTOCOL, self.name, message.message_id)
+    async def _read_run(self, message: Message) -> Run:
+        session_id = await session_of(self.context, self.caller, _PROTOCOL, self.name, message.message_id)
         context_id = message.context_id or derived_id(f"a2a context {session_id}")
         if len(check_id("message.contextId", context_id)) > MAX_CONTEXT:
             raise InvalidInput("message.contextId", context_id, f"must be at most {MAX_CONTEXT} characters")
