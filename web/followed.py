@@ -15,7 +15,7 @@ from ..models.protocol.dialog import Message
 from ..models.text.ids import entry_key
 from ..models.turns.streaming import Delta
 from ..models.turns.waiting import Pending
-from ..state.redis.readers import read_message
+from ..state.redis.readers import Stream, read_message
 from ..state.streams.updates import UpdateCursor
 from .context import WebContext
 from .events import StopFollowing
@@ -47,11 +47,18 @@ async def newest_cursor(context: WebContext, job: AsyncCollabJob) -> UpdateCurso
 
 
 def _newest_cursor(job: CollabJob) -> UpdateCursor:
-    cursor, streams = UpdateCursor(), streams_of(job)
-    for stream in ("dialog", "events", "journal"):
-        if newest := streams.newest_page(job.id, stream, count=1):
-            cursor = cursor.after(stream, newest[0][0])
-    return cursor
+    start = UpdateCursor()
+    return UpdateCursor(
+        dialog=newest_entry(job, "dialog") or start.dialog,
+        events=newest_entry(job, "events") or start.events,
+        journal=newest_entry(job, "journal") or start.journal,
+    )
+
+
+def newest_entry(job: CollabJob, stream: Stream) -> str | None:
+    """Return the id of the newest entry of a stream of a session; None: it has none."""
+    page = streams_of(job).newest_page(job.id, stream, count=1)
+    return page[0][0] if page else None
 
 
 async def follow_session(
@@ -95,6 +102,6 @@ def _read_questions(job: CollabJob, position: UpdateCursor) -> tuple[Pending, ..
     """Return the open questions; None: there are, and messages after a position were stored before them."""
     questions = questions_to_people(job)
     # In this order: the newest message that is read now is not older than the questions.
-    newest = streams_of(job).newest_page(job.id, "dialog", count=1) if questions else ()
-    is_behind = any(entry_key(entry_id) > entry_key(position.dialog) for entry_id, _ in newest)
+    newest = newest_entry(job, "dialog") if questions else None
+    is_behind = newest is not None and entry_key(newest) > entry_key(position.dialog)
     return None if is_behind else questions
