@@ -5,8 +5,6 @@ Source: AG-UI 1.0, https://docs.ag-ui.com.
 
 from __future__ import annotations
 
-from base64 import b64decode
-from binascii import Error as NotBase64
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 
@@ -46,6 +44,7 @@ from ..models.text.json_text import dump_json
 from ..models.turns.waiting import Verdict
 from ..state.streams.updates import UpdateCursor
 from .answers import QuestionData
+from .bodies import decode_base64
 from .context import ContextDep, Submitter, WebContext
 from .conversation import (
     Asks,
@@ -112,10 +111,7 @@ def _newest_user_message(body: RunAgentInput) -> tuple[str, tuple[Attachment, ..
 
 
 def _attachment(source: DataSource, field: str, at: int) -> Attachment:
-    try:
-        data = b64decode(source.value, validate=True)
-    except (NotBase64, ValueError):
-        raise InvalidInput(field, f"{len(source.value)} characters", "must be base64") from None
+    data = decode_base64(field, source.value)
     suffix = source.mime_type.partition("/")[2].partition(";")[0]
     return Attachment.of(f"file-{at + 1}.{suffix}", data, media_type=source.mime_type or UNKNOWN_TYPE)
 

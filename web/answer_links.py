@@ -15,6 +15,7 @@ from ..client.notices.answering import LinkedQuestion, LinkState, answer_linked,
 from ..client.notices.links import AnswerLink, link_secret
 from ..models.errors import InvalidInput, MessageTooLarge, ReplyRefused, SessionNotFound
 from .answer_page import HEADERS, answered_page, invalid_page, question_page
+from .bodies import read_bounded
 from .context import ContextDep, WebContext
 
 router = APIRouter(prefix="/answers", include_in_schema=False)
@@ -72,11 +73,9 @@ def _link(context: WebContext, token: str) -> AnswerLink | None:
 
 async def _read_text(request: Request, *, max_bytes: int) -> str:
     """Return the field `text` of a form. Raises InvalidInput, MessageTooLarge."""
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > max_bytes:
-            raise MessageTooLarge(len(body), limit_bytes=max_bytes, field="text")
+    body = await read_bounded(request, max_bytes)
+    if body is None:
+        raise MessageTooLarge(max_bytes + 1, limit_bytes=max_bytes, field="text")
     try:
         fields = parse_qs(body.decode(), strict_parsing=True, errors="strict", max_num_fields=4)
         return fields["text"][0].replace("\r\n", "\n")

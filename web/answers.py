@@ -9,7 +9,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from ..jobs.collab import CollabJob
-from ..jobs.questions import question_id
+from ..jobs.questions import question_id, questions_to_people
 from ..jobs.reading import facts_of
 from ..jobs.result import JobResult, PairVerdict
 from ..models.attachments import Attachment
@@ -117,7 +117,7 @@ def read_session(job: CollabJob) -> SessionData:
             TurnData(turn_id=record.number, participant=record.participant, status=record.status)
             for record in state.open_turns()
         ],
-        questions=len(job.pending()) if job.is_live and not state.is_final else 0,
+        questions=len(questions_to_people(job)),
         usage=state.usage.to_json_data(),
         opened_at=moment_from_ms(state.opened_ms),
         updated_at=moment_from_ms(state.updated_ms),

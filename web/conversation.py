@@ -17,12 +17,12 @@ from ..models.sessions.shown_status import ShownStatus, shown_status
 from ..models.text.ids import derived_id
 from ..models.turns.streaming import Delta
 from ..models.turns.tool_uses import ToolUse, tool_uses_of
-from ..models.turns.waiting import Pending
 from ..state.streams.updates import UpdateCursor
 from .answers import QuestionData, ResultData, SessionData, read_session
 from .context import WebContext
 from .events import StopFollowing
-from .followed import Followed, follow_session
+from .followed import Asked, Followed, follow_session
+from .positions import record_sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +111,9 @@ async def converse(
     try:
         async with aclosing(follow_session(context, job, after=after, deltas=True)) as followed:
             async for item in followed:
-                if isinstance(item, Pending):
-                    break
                 for event in texts.read(item):
                     yield event
-        end = await _end(job, item)
+        end = await _end(context, job, item)
     except (RedisUnavailable, ClientClosed, StopFollowing, SessionNotFound):
         end = Failed("interrupted", "the stream was interrupted; the session continues")
     for event in texts.close():
@@ -129,9 +127,12 @@ async def _state(context: WebContext, job: AsyncCollabJob) -> State:
     return State(await context.client.run(read_session, blocking_job(job)))
 
 
-async def _end(job: AsyncCollabJob, last: Followed) -> Asks | Finished | Failed | Cancelled:
-    if isinstance(last, Pending):
-        return Asks([QuestionData.of(question) for question in await job.pending() or (last,)])
+async def _end(
+    context: WebContext, job: AsyncCollabJob, last: Followed
+) -> Asks | Finished | Failed | Cancelled:
+    if isinstance(last, Asked):
+        await record_sent(context, job, last.position)
+        return Asks([QuestionData.of(question) for question in last.questions])
     state = await job.state()
     if not state.is_final:
         return Finished(None)

@@ -18,7 +18,6 @@ from starlette.types import Receive, Scope, Send
 
 from ..client.aio.jobs import AsyncCollabJob
 from ..client.aio.updates import follow_updates
-from ..jobs.questions import ASKING
 from ..models.errors import ClientClosed, RedisUnavailable, SessionNotFound
 from ..models.identity import Caller
 from ..models.protocol.base import Event
@@ -29,6 +28,7 @@ from ..state.redis.readers import read_stored
 from ..state.streams.updates import StoredUpdate, UpdateCursor
 from .answers import QuestionData, ResultData, message_json
 from .context import WebContext, open_job
+from .questions import is_asking, open_questions
 
 #: Seconds without an event after which a comment keeps the connection.
 KEEPALIVE_S = 15.0
@@ -122,9 +122,10 @@ class _Events:
 
     async def _questions(self, page: Iterable[StoredUpdate | Delta]) -> Mapping[int, QuestionData]:
         """Return the open questions by turn, if one was asked in a page."""
-        if not any(_is_asking(update) for update in page if isinstance(update, StoredUpdate)):
+        if not any(map(is_asking, page)):
             return {}
-        return {question.turn_number: QuestionData.of(question) for question in await self._job.pending()}
+        questions = await open_questions(self._context, self._job)
+        return {question.turn_number: QuestionData.of(question) for question in questions}
 
     def _render(self, update: StoredUpdate | Delta, questions: Mapping[int, QuestionData]) -> bytes:
         if isinstance(update, Delta):
@@ -134,7 +135,7 @@ class _Events:
             text = message_json(update.entry_id, update.text, self._job.id)
             return format_sse_event(event="message", data_str=text, id=cursor)
         status = format_sse_event(event="status", data_str=_status_json(update, self._job.id), id=cursor)
-        question = questions.get(_turn_of(update)) if _is_asking(update) else None
+        question = questions.get(_turn_of(update)) if is_asking(update) else None
         if question is None or question.id in self._sent:
             return status
         self._sent.add(question.id)
@@ -148,10 +149,6 @@ async def _end(job: AsyncCollabJob) -> bytes:
     result = ResultData.of(await job.result()).model_dump(mode="json") if state.is_final else None
     data = {"status": state.status.value, "result": result}
     return format_sse_event(event="end", data_str=dump_json(data))
-
-
-def _is_asking(update: StoredUpdate) -> bool:
-    return update.stream == "journal" and any(f'"{name}"' in update.text for name in ASKING)
 
 
 def _turn_of(update: StoredUpdate) -> int:

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from ..client.aio.jobs import AsyncCollabJob, blocking_job
 from ..client.aio.updates import follow_updates
 from ..jobs.collab import CollabJob
-from ..jobs.questions import ASKING
+from ..jobs.questions import questions_to_people
 from ..jobs.reading import streams_of
 from ..models.protocol.dialog import Message
+from ..models.text.ids import entry_key
 from ..models.turns.streaming import Delta
 from ..models.turns.waiting import Pending
-from ..state.redis.readers import read_message
-from ..state.streams.updates import StoredUpdate, UpdateCursor
+from ..state.redis.readers import Stream, read_message
+from ..state.streams.updates import UpdateCursor
 from .context import WebContext
 from .events import StopFollowing
+from .questions import is_asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,18 @@ class Ended:
     """The session has ended, or only the archive has it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """People are asked, and all messages before their questions were yielded."""
+
+    #: All open questions.
+    questions: tuple[Pending, ...]
+    #: Position after what was yielded.
+    position: UpdateCursor
+
+
 #: None: nothing happened for two seconds.
-Followed = Message | Delta | Pending | Ended | None
+Followed = Message | Delta | Asked | Ended | None
 
 
 async def newest_cursor(context: WebContext, job: AsyncCollabJob) -> UpdateCursor:
@@ -35,17 +47,24 @@ async def newest_cursor(context: WebContext, job: AsyncCollabJob) -> UpdateCurso
 
 
 def _newest_cursor(job: CollabJob) -> UpdateCursor:
-    cursor, streams = UpdateCursor(), streams_of(job)
-    for stream in ("dialog", "events", "journal"):
-        if newest := streams.newest_page(job.id, stream, count=1):
-            cursor = cursor.after(stream, newest[0][0])
-    return cursor
+    start = UpdateCursor()
+    return UpdateCursor(
+        dialog=newest_entry(job, "dialog") or start.dialog,
+        events=newest_entry(job, "events") or start.events,
+        journal=newest_entry(job, "journal") or start.journal,
+    )
+
+
+def newest_entry(job: CollabJob, stream: Stream) -> str | None:
+    """Return the id of the newest entry of a stream of a session; None: it has none."""
+    page = streams_of(job).newest_page(job.id, stream, count=1)
+    return page[0][0] if page else None
 
 
 async def follow_session(
     context: WebContext, job: AsyncCollabJob, *, after: UpdateCursor, deltas: bool
 ) -> AsyncGenerator[Followed, None]:
-    """Yield what happens in a session until it has ended: first the questions that are open.
+    """Yield what happens in a session until people are asked or it has ended.
 
     Args:
         context: The context of the server.
@@ -57,11 +76,11 @@ async def follow_session(
         StopFollowing: The server stops.
         SessionNotFound: The session has expired.
     """
-    asked: set[str] = set()
-    for question in await _new_questions(job, asked):
-        yield question
+    position, blocking = after, blocking_job(job)
+    questions = await context.client.run(_read_questions, blocking, position)
+    is_read = questions is not None
     async with aclosing(follow_updates(job, after=after, deltas=deltas)) as pages:
-        async for page in pages:
+        while not questions and (page := await anext(pages, None)) is not None:
             if context.closing.is_set():
                 raise StopFollowing
             if not page:
@@ -69,23 +88,20 @@ async def follow_session(
             for update in page:
                 if isinstance(update, Delta):
                     yield update
-                elif update.stream == "dialog":
+                    continue
+                position = update.cursor
+                if update.stream == "dialog":
                     yield read_message((update.entry_id, update.text), job.id)
-            if any(_is_asking(update) for update in page):
-                for question in await _new_questions(job, asked):
-                    yield question
-    yield Ended()
+            if not is_read or any(map(is_asking, page)):
+                questions = await context.client.run(_read_questions, blocking, position)
+                is_read = questions is not None
+    yield Asked(questions, position) if questions else Ended()
 
 
-def _is_asking(update: StoredUpdate | Delta) -> bool:
-    if isinstance(update, Delta) or update.stream != "journal":
-        return False
-    return any(f'"{name}"' in update.text for name in ASKING)
-
-
-async def _new_questions(job: AsyncCollabJob, asked: set[str]) -> list[Pending]:
-    if not job.is_live:
-        return []
-    new = [question for question in await job.pending() if question.reply_token not in asked]
-    asked.update(question.reply_token for question in new)
-    return new
+def _read_questions(job: CollabJob, position: UpdateCursor) -> tuple[Pending, ...] | None:
+    """Return the open questions; None: there are, and messages after a position were stored before them."""
+    questions = questions_to_people(job)
+    # In this order: the newest message that is read now is not older than the questions.
+    newest = newest_entry(job, "dialog") if questions else None
+    is_behind = newest is not None and entry_key(newest) > entry_key(position.dialog)
+    return None if is_behind else questions

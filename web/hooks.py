@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from ..client.webhooks.code_host_events import CodeHostName
 from ..client.webhooks.service import Receipt
 from ..models.errors import InvalidInput
+from .bodies import read_bounded
 from .context import ContextDep
 from .problems import Problem
 
@@ -46,7 +47,9 @@ async def receive(
     host: CodeHostName, name: str, request: Request, response: Response, context: ContextDep
 ) -> dict[str, str]:
     """Take an event that the code host has signed, and queue the review or the answer that it asks for."""
-    body = await _read_body(request)
+    body = await read_bounded(request, MAX_EVENT_BYTES)
+    if body is None:
+        raise HTTPException(413, f"an event must have at most {MAX_EVENT_BYTES} bytes")
     try:
         receipt = await context.client.webhooks.receive(host.value, name, dict(request.headers), body)
     except InvalidInput as error:
@@ -60,14 +63,3 @@ async def receive(
         )
     response.status_code = status
     return {"result": receipt.value}
-
-
-async def _read_body(request: Request) -> bytes:
-    """Return the body, of which no more than the maximum is read."""
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MAX_EVENT_BYTES:
-            raise HTTPException(413, f"an event must have at most {MAX_EVENT_BYTES} bytes")
-        parts.append(part)
-    return b"".join(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Mapping
@@ -115,7 +116,7 @@ def problem_response(
 
 def problem_of(error: SymposiaError) -> JSONResponse:
     """Return the response of an error of Symposia."""
-    status = next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500)
+    status = status_of(error)
     kind = type(error).__name__
     if isinstance(error, InvalidInput):
         return _of_input(error, status, kind)
@@ -127,6 +128,16 @@ def problem_of(error: SymposiaError) -> JSONResponse:
         return problem_response(status, f"{kind}: the log of the server says why", kind=kind)
     headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, Unauthorized) else None
     return problem_response(status, str(error), kind=kind, headers=headers)
+
+
+def status_of(error: SymposiaError) -> int:
+    """Return the HTTP status of an error."""
+    return next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500)
+
+
+def detail_of(error: SymposiaError) -> str:
+    """Return the text of an error for callers of any protocol: without paths, hosts and secrets."""
+    return str(json.loads(bytes(problem_of(error).body))["detail"])
 
 
 def _of_input(error: InvalidInput, status: int, kind: str) -> JSONResponse:

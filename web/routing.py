@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from ..jobs.strict_data import MAX_DEPTH, read_json
 from ..models.text.json_text import depth_of
 from ..models.text.nearest import did_you_mean
+from .bodies import read_bounded
 from .context import context_of, find_caller, needs_caller
 from .problems import Problem
 
@@ -45,12 +46,10 @@ class StrictRequest(Request):
             length = self.headers.get("content-length", "")
             if length.isdecimal() and int(length[:20]) > MAX_BODY_BYTES:
                 raise _too_large()
-            body = bytearray()
-            async for chunk in self.stream():
-                body += chunk
-                if len(body) > MAX_BODY_BYTES:
-                    raise _too_large()
-            self._body = bytes(body)
+            body = await read_bounded(self, MAX_BODY_BYTES)
+            if body is None:
+                raise _too_large()
+            self._body = body
         return self._body
 
     async def json(self) -> Any:

@@ -1,7 +1,7 @@
 """Runs of session files that other protocols start: A2A tasks, AG-UI runs, chats.
 
-The id of a session is derived from its caller and from the id that the protocol gives the request. So a repeated request
-finds the first session. A thread is a chain of sessions, each of which continues the one before. The newest one is a claim,
+The id of a session is reserved for its caller and for the id that the protocol gives the request. So a repeated request
+finds the first session, and nobody can guess its id. A thread is a chain of sessions, each of which continues the one before. The newest one is a claim,
 which one atomic step takes: of two requests that come at once, one is refused.
 """
 
@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from ..client.aio.client import read_claim, submit_read, take_claim
 from ..client.aio.jobs import AsyncCollabJob
+from ..client.aio.request_ids import reserve_session_id
 from ..config.settings import Settings
 from ..jobs.questions import find_question, question_id
 from ..models.attachments import Attachment
@@ -23,10 +24,10 @@ from ..models.identity import Caller, Scope
 from ..models.sessions.submission import Submission
 from ..models.text.ids import derived_id
 from ..models.text.json_text import dump_json
-from ..models.turns.waiting import Pending
 from ..state.streams.updates import UpdateCursor
 from .context import WebContext, open_job
-from .followed import newest_cursor
+from .positions import start_of
+from .questions import open_questions, person_of
 from .submissions import SubmissionBody, open_file, read_body
 
 #: Maximum characters of an id that a protocol gives.
@@ -67,9 +68,10 @@ class Run:
     tags: tuple[str, ...] = ()
 
 
-def session_of(caller: Caller, protocol: str, file: str, key: str) -> str:
-    """Return the id of the session of a request."""
-    return derived_id(dump_json(["run", protocol, caller.tenant, caller.name, file, key]))
+async def session_of(context: WebContext, caller: Caller, protocol: str, file: str, key: str) -> str:
+    """Return the id of the session of a request, which is the same for a day."""
+    parts = (protocol, caller.tenant or "", caller.name, file, key)
+    return await reserve_session_id(context.client, "run", *parts)
 
 
 async def open_run(context: WebContext, caller: Caller, run: Run) -> tuple[AsyncCollabJob, bool]:
@@ -80,7 +82,7 @@ async def open_run(context: WebContext, caller: Caller, run: Run) -> tuple[Async
         InvalidInput: A value breaks a rule.
         LifecycleError: The newest session of the thread has not ended.
     """
-    session_id = session_of(caller, run.protocol, run.file, run.key)
+    session_id = await session_of(context, caller, run.protocol, run.file, run.key)
     try:
         return await open_job(context, caller, session_id), False
     except SessionNotFound:
@@ -108,22 +110,23 @@ async def open_turn(
 
     Raises:
         InvalidInput: A value breaks a rule.
-        LifecycleError: The newest session has not ended, and asks nothing.
-        ReplyRefused: A question is not open.
+        LifecycleError: An answer is given, and the thread has no session.
+        ReplyRefused: The question is not open, or the newest session has not ended and asks nothing.
     """
     newest = await newest_session(context, caller, run)
-    own = session_of(caller, run.protocol, run.file, run.key)
-    if newest is None or newest.id == own:
+    if newest is None and answers:
+        raise LifecycleError("the thread has no session with this question: it has expired, or never began")
+    own = await session_of(context, caller, run.protocol, run.file, run.key)
+    if newest is None or (newest.id == own and not answers):
         return (await open_run(context, caller, run))[0], UpdateCursor()
     keys = [f"{run.key} {question}" for question in answers] or [run.key]
-    cursor = await newest_cursor(context, newest)
     if (await newest.state()).is_final and not answers:
         if await read_claim(context.client, _reply_name(caller, newest, run.key)):
-            return newest, cursor  # a repeated answer
+            return newest, await start_of(context, newest, run.key)  # a repeated answer
         return (await open_run(context, caller, run))[0], UpdateCursor()
     for key, (question, text) in zip(keys, answers.items() or [("", run.text)], strict=True):
         await reply(context, caller, newest, text, key=key, question=question)
-    return newest, cursor
+    return newest, await start_of(context, newest, run.key)
 
 
 async def newest_session(context: WebContext, caller: Caller, run: Run) -> AsyncCollabJob | None:
@@ -231,7 +234,7 @@ async def reply(
         ReplyRefused: The question is not open.
     """
     caller.require(Scope.REPLY)
-    pending = await job.pending() if job.is_live else ()
+    pending = await open_questions(context, job)
     name = _reply_name(caller, job, key)
     # The claim binds the request to its question, so that a repeated request does not answer the next one.
     held = await read_claim(context.client, name)
@@ -242,13 +245,8 @@ async def reply(
         value = question_id(chosen.reply_token)
         held = await take_claim(context.client, name, value, expected="", ttl_ms=_ttl_ms(context))
     if (found := find_question(pending, held)) is not None:
-        await job.reply(_person(found, caller), text, token=found.reply_token, by=caller.name)
+        await job.reply(person_of(caller, found), text, token=found.reply_token, by=caller.name)
 
 
 def _reply_name(caller: Caller, job: AsyncCollabJob, key: str) -> str:
     return dump_json(["reply", job.id, caller.tenant, caller.name, key])
-
-
-def _person(question: Pending, caller: Caller) -> str:
-    """Return for whom the caller answers: itself, if it was asked."""
-    return caller.name if caller.name in question.asked else question.asked[0]

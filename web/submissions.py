@@ -5,8 +5,6 @@ A caller names agents and session files, never code, paths or hosts. What belong
 
 from __future__ import annotations
 
-from base64 import b64decode
-from binascii import Error as NotBase64
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,6 +21,7 @@ from ..models.sessions.submission import Submission
 from ..models.sessions.subsessions import session_holders
 from ..models.text.ids import is_uuid4
 from ..models.text.nearest import did_you_mean
+from .bodies import decode_base64
 
 #: Options that name things of the installation which have no tenant.
 _WITHOUT_TENANT = ("task", "conversation", "user_id", "room_id")
@@ -48,10 +47,7 @@ class AttachmentBody(Body):
         Raises:
             InvalidInput: A value breaks a rule.
         """
-        try:
-            data = b64decode(self.data, validate=True)
-        except (NotBase64, ValueError):
-            raise InvalidInput(f"{field}.data", f"{len(self.data)} characters", "must be base64") from None
+        data = decode_base64(f"{field}.data", self.data)
         try:
             return Attachment.of(self.name, data, media_type=self.media_type)
         except InvalidInput as error:

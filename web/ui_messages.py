@@ -5,8 +5,6 @@ Source: UI message stream protocol, version 1, https://ai-sdk.dev/docs/ai-sdk-ui
 
 from __future__ import annotations
 
-from base64 import b64decode
-from binascii import Error as NotBase64
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import Annotated, Any
@@ -22,6 +20,7 @@ from ..models.errors import InvalidInput
 from ..models.text.ids import derived_id
 from ..models.text.json_text import dump_json
 from ..state.streams.updates import UpdateCursor
+from .bodies import decode_base64
 from .context import ContextDep, Submitter, WebContext
 from .conversation import (
     Asks,
@@ -112,10 +111,7 @@ def _attachment(part: UIPart, at: int) -> Attachment:
     field = f"messages[-1].parts[{at}].url"
     if not found or not head.startswith("data:"):
         raise InvalidInput(field, part.url[:50], "must be a data URL in base64")
-    try:
-        content = b64decode(data, validate=True)
-    except (NotBase64, ValueError):
-        raise InvalidInput(field, part.url[:50], "must be a data URL in base64") from None
+    content = decode_base64(field, data)
     media_type = head.removeprefix("data:") or UNKNOWN_TYPE
     return Attachment.of(part.filename or f"file-{at + 1}", content, media_type=media_type)
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Literal
 
 from ...archive.results import ResultPage, decode_cursor, encode_cursor
-from ...jobs.questions import question_id
+from ...jobs.questions import question_id, questions_to_people
 from ...models.errors import InvalidInput, SessionNotFound
 from ...models.turns.waiting import Pending
 from ...state.notices import NoticeStore
@@ -82,7 +82,7 @@ def _is_over(sessions: Sessions, inbox_entry: InboxEntry) -> bool:
 def _question(sessions: Sessions, inbox_entry: InboxEntry) -> Pending | None:
     """Return the question of an entry, or None if it is closed or not asked yet."""
     try:
-        questions = sessions.get_live(inbox_entry.session_id).pending()
+        questions = questions_to_people(sessions.get_live(inbox_entry.session_id))
     except SessionNotFound:
         return None
     question = next(

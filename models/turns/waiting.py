@@ -222,7 +222,8 @@ class ParkedQuestion(Frozen):
     @property
     def is_for_people(self) -> bool:
         """Return whether a person may answer, and not a remote system, a sub-session or a provider's batch."""
-        return self.delivery is None and self.child is None and self.batch_checks is None
+        is_remote = self.delivery is not None and not self.escalated  # then a person may answer, too
+        return not is_remote and self.child is None and self.batch_checks is None
 
     @property
     def is_for_guard(self) -> bool:

@@ -206,6 +206,26 @@ def format_of(name: str, *, field: str = "formats") -> ReportFormat:
     return _FORMATS[name]
 
 
+def format_of_ending(ending: str, *, field: str = "format") -> ReportFormat:
+    """Return a format of one document by its name, or by the end of its file name, such as `md`.
+
+    Args:
+        ending: The name or the end.
+        field: Name of the value, for the error.
+
+    Raises:
+        InvalidInput: No such format has it.
+    """
+    from ...models.errors import InvalidInput
+
+    wanted = RDJSON.name if ending == "json" else ending
+    for report in formats():
+        if report.render is not None and wanted in (report.name, report.file_name.rpartition(".")[2]):
+            return report
+    names = ", ".join(report.name for report in formats() if report.render is not None)
+    raise InvalidInput(field, ending, f"must be one of {names}")
+
+
 def add_format(report: ReportFormat) -> None:
     """Add a format.
 

@@ -31,6 +31,19 @@ stop: {max_rounds: 1}
 """
 
 
+#: A remote system that does not answer.
+PARTNER = """
+[webhooks]
+networks = ["127.0.0.0/8"]
+
+[agents.partner]
+kind = "external"
+url = "http://127.0.0.1:9/turns"
+secret_env = "PARTNER_SECRET"
+attempts = 20
+"""
+
+
 @dataclass
 class WebInstallation:
     """Where sessions run, and the server that serves them."""
@@ -43,7 +56,7 @@ class WebInstallation:
 
 def installation_settings(folder: Path, redis_url: str) -> dict[str, str]:
     """Settings of all processes."""
-    (folder / "registry.toml").write_text(REGISTRY + AGENTS.format(url="http://127.0.0.1:9"))
+    (folder / "registry.toml").write_text(REGISTRY + AGENTS.format(url="http://127.0.0.1:9") + PARTNER)
     (folder / "haiku.yaml").write_text(HAIKU)
     return {
         "redis_url": redis_url,
@@ -64,6 +77,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebInstallation]:
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server, ExitStack() as stack:
         settings = installation_settings(folder, server.url)
         environment = {f"SYMPOSIA_{name.upper()}": value for name, value in settings.items()}
+        environment["PARTNER_SECRET"] = "whsec_c29tZWJvZHkgZWxzZQ=="
         worker = LiveWorker("w1", folder, environment, app="symposia.workers", concurrency=8)
         stack.callback(worker.close)
         web_server = WebServer(folder, settings)

@@ -48,7 +48,9 @@ def agents(web, tmp_path_factory):
     """A server with another session file, on the installation of all tests."""
     folder = tmp_path_factory.mktemp("a2a")
     (folder / "asking.yaml").write_text(ASKING)
-    jobs = {**json.loads(web.settings["jobs"]), "asking": str(folder / "asking.yaml")}
+    (folder / "broken.yaml").write_text("title: [")
+    names = {name: str(folder / f"{name}.yaml") for name in ("asking", "broken")}
+    jobs = {**json.loads(web.settings["jobs"]), **names}
     server = WebServer(folder, {**web.settings, "jobs": json.dumps(jobs)})
     try:
         yield server.start()
@@ -230,6 +232,14 @@ def test_invalid_input_names_field_and_rule(agents):
                 await task_of(client, sent)
 
     run(test)
+
+
+def test_error_names_no_path_of_the_server(agents):
+    params = {"message": {"messageId": new_id(), "role": "ROLE_USER", "parts": [{"text": "Hello"}]}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
+    url = f"http://127.0.0.1:{agents.port}/a2a/broken"
+    error = httpx.post(url, json=body, headers={"A2A-Version": "1.0"}).json()["error"]
+    assert (error["code"], error["message"]) == (-32602, "the session file cannot be used")
 
 
 def test_killed_server_loses_no_task(agents):

@@ -13,6 +13,7 @@ import pytest
 from ag_ui.core import Event, RunAgentInput
 from pydantic import TypeAdapter
 
+from live import until
 from programs import NODE_PACKAGES, find_node_file
 from scaling import patient
 from servers.web import WebServer
@@ -44,7 +45,8 @@ def chats(web, tmp_path_factory):
     """A server with session files for chats, on the installation of all tests."""
     folder = tmp_path_factory.mktemp("chats")
     jobs = json.loads(web.settings["jobs"])
-    for name, text in {"asking": ASKING, "talking": TALKING}.items():
+    rounds = ASKING.replace("max_rounds: 1", "max_rounds: 2")
+    for name, text in {"asking": ASKING, "rounds": rounds, "talking": TALKING}.items():
         jobs[name] = str(folder / f"{name}.yaml")
         (folder / f"{name}.yaml").write_text(text.replace("GATE", str(folder / "gate")))
     (folder / "gate").touch()
@@ -111,6 +113,27 @@ def test_repeated_run_is_the_same_session(chats):
     assert texts_of(runs[0])[-1] == texts_of(runs[1])[-1] == "**ann** speaks in turn 1."
 
 
+def test_repeated_run_gets_the_messages_before_its_question(chats):
+    thread, again = new_id(), {"runId": new_id()}
+    first, second = (run_agent(chats, "rounds", thread, "Hello", **again) for _ in range(2))
+    assert texts_of(first) == texts_of(second) == ["ann speaks in turn 1"]
+    assert first[-1].outcome == second[-1].outcome
+    answer = {"runId": new_id()}
+    first, second = (run_agent(chats, "rounds", thread, "Fine.", **answer) for _ in range(2))
+    assert texts_of(first) == texts_of(second) == ["Fine.", "ann speaks in turn 3"]
+
+
+def test_run_gets_what_was_said_since_the_last_question(chats):
+    thread = new_id()
+    asked = run_agent(chats, "rounds", thread, "Hello")
+    session_id = asked[1].snapshot["session"]["id"]
+    reply = {"as": "ben", "text": "From elsewhere."}
+    chats.http.post(f"/sessions/{session_id}/questions/2/reply", json=reply).raise_for_status()
+    until(lambda: chats.get(f"/sessions/{session_id}/questions"), what="the second question")
+    ended = run_agent(chats, "rounds", thread, "Fine.")
+    assert texts_of(ended) == ["From elsewhere.", "ann speaks in turn 3", "Fine."]
+
+
 def test_input_and_file_reach_the_session(chats):
     data = {"type": "data", "value": base64.b64encode(b"abc").decode(), "mimeType": "text/plain"}
     content = [{"type": "text", "text": "doors"}, {"type": "document", "source": data}]
@@ -126,6 +149,13 @@ def test_run_beside_a_running_one_is_refused(chats):
     body["resume"] = [{"interruptId": "0" * 32, "status": "resolved", "payload": "Fine."}]
     answer = httpx.post(url(chats, "/agui/asking"), json=body)
     assert answer.status_code == 409
+
+
+def test_answer_to_an_expired_thread_starts_no_session(chats):
+    body = {"threadId": new_id(), "runId": new_id(), "messages": []}
+    body["resume"] = [{"interruptId": "0" * 32, "status": "resolved", "payload": "Fine."}]
+    answer = httpx.post(url(chats, "/agui/asking"), json=body)
+    assert (answer.status_code, "expired" in answer.json()["detail"]) == (409, True)
 
 
 def test_killed_server_loses_no_run(chats):

@@ -16,11 +16,10 @@ from ...models.errors import InvalidInput, ReplyRefused, SessionNotFound
 from ...models.identity import Caller
 from ...models.protocol.dialog import Message as DialogMessage
 from ...models.text.ids import derived_id
-from ...models.turns.waiting import Pending
 from ...state.streams.updates import UpdateCursor
 from ..context import WebContext, open_job
 from ..events import StopFollowing
-from ..followed import Ended, follow_session, newest_cursor
+from ..followed import Asked, Ended, follow_session, newest_cursor
 from ..runs import Run, check_id, open_run, reply, session_of
 from .tasks import (
     CONTEXT_TAG,
@@ -64,7 +63,7 @@ class Call:
             cursor = await newest_cursor(self.context, job)
             await self._answer(job, message)
             return job, cursor
-        job, is_new = await open_run(self.context, self.caller, self._run(message))
+        job, is_new = await open_run(self.context, self.caller, await self._read_run(message))
         return job, UpdateCursor() if is_new else await newest_cursor(self.context, job)
 
     async def _answer(self, job: AsyncCollabJob, message: Message) -> None:
@@ -76,8 +75,8 @@ class Call:
                 rule = "the task has ended: send a message of its context without taskId"
             raise UnsupportedOperationError(rule) from None
 
-    def _run(self, message: Message) -> Run:
-        session_id = session_of(self.caller, _PROTOCOL, self.name, message.message_id)
+    async def _read_run(self, message: Message) -> Run:
+        session_id = await session_of(self.context, self.caller, _PROTOCOL, self.name, message.message_id)
         context_id = message.context_id or derived_id(f"a2a context {session_id}")
         if len(check_id("message.contextId", context_id)) > MAX_CONTEXT:
             raise InvalidInput("message.contextId", context_id, f"must be at most {MAX_CONTEXT} characters")
@@ -131,11 +130,10 @@ class Call:
                     status.message.CopyFrom(said(followed, job.id, context_id))
                     status.timestamp.FromDatetime(followed.timestamp)
                     yield TaskStatusUpdateEvent(status=status, **ids)
-                case Pending():
+                case Asked():
                     status.state = TaskState.TASK_STATE_INPUT_REQUIRED
-                    status.message.CopyFrom(question(followed))
+                    status.message.CopyFrom(question(followed.questions[0]))
                     yield TaskStatusUpdateEvent(status=status, **ids)
-                    return
                 case Ended():
                     status = await run(read_status, blocking)
                     if status.state == TaskState.TASK_STATE_COMPLETED:

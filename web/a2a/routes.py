@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any, NoReturn, cast
 
 from a2a.server.context import ServerCallContext
@@ -40,10 +41,8 @@ from starlette.exceptions import HTTPException
 
 from ...client.aio.jobs import AsyncCollabJob
 from ...models.errors import (
-    ClientClosed,
     InvalidInput,
     LifecycleError,
-    RedisUnavailable,
     ReplyRefused,
     SessionNotFound,
     SymposiaError,
@@ -53,6 +52,7 @@ from ...state.streams.updates import UpdateCursor
 from ..context import ContextDep, Reader
 from ..events import StopFollowing
 from ..followed import newest_cursor
+from ..problems import detail_of, status_of
 from ..routes.files import read_file
 from ..routing import StrictRoute
 from .calls import Call, is_over
@@ -103,16 +103,13 @@ async def _converting() -> AsyncIterator[None]:
         yield
     except SessionNotFound:
         raise TaskNotFoundError from None
-    except InvalidInput as error:
-        raise InvalidParamsError(str(error)) from None
     except (LifecycleError, ReplyRefused) as error:
-        raise UnsupportedOperationError(str(error)) from None
-    except (RedisUnavailable, ClientClosed, StopFollowing):
-        raise InternalError(
-            "a part of the installation does not answer; the request may be repeated"
-        ) from None
+        raise UnsupportedOperationError(detail_of(error)) from None
+    except StopFollowing:
+        raise InternalError("the server stops; the request may be repeated") from None
     except SymposiaError as error:
-        raise InvalidParamsError(f"{type(error).__name__}: {error}") from None
+        is_ours = status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR
+        raise (InternalError if is_ours else InvalidParamsError)(detail_of(error)) from None
 
 
 class _Handler(RequestHandler):

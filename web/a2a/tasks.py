@@ -27,6 +27,7 @@ from a2a.types import (
 )
 
 from ...jobs.collab import CollabJob
+from ...jobs.questions import questions_to_people
 from ...jobs.reading import facts_of, streams_of
 from ...models.errors import AttachmentUnavailable
 from ...models.protocol.dialog import Message as DialogMessage
@@ -117,7 +118,7 @@ def read_status(job: CollabJob) -> TaskStatus:
         status.state = _STATES[shown_status(state.status.value, state.reason)]
         if status.state == TaskState.TASK_STATE_FAILED:
             status.message.CopyFrom(_agent_message(job.id, "end", state.detail or state.reason or "failed"))
-    elif job.is_live and (pending := job.pending()):
+    elif pending := questions_to_people(job):
         status.state = TaskState.TASK_STATE_INPUT_REQUIRED
         status.message.CopyFrom(question(pending[0]))
     elif not state.closed and not any(turn.status == "speaking" for turn in state.open_turns()):

@@ -26,13 +26,14 @@ from ...models.protocol.dialog import Message
 from ...models.text.redact import excerpt
 from ...models.turns.waiting import Pending
 from ..context import WebContext, open_job
+from ..questions import open_questions, person_of
 from ..submissions import SubmissionBody, read_body
 from .arguments import CancelArguments, GetArguments, ListArguments, ReplyArguments
 from .forms import FORM, FormState, form_of, read_answer, shows_forms
 from .listing import list_sessions
 from .options import ServerOptions
 from .resources import transcript_link
-from .results import error_result, open_questions, read_result, tool_result
+from .results import error_result, read_result, tool_result
 from .session_tools import SessionTools
 from .tool_names import CANCEL, GET_SESSION, LIST_SESSIONS, REPLY
 from .waiting import FormClosed, WaitEnd, WaitHandlers, newest_message, wait_for_session
@@ -247,7 +248,7 @@ class ToolCall:
         self, job: AsyncCollabJob, question: Pending, text: str, *, person: str | None = None
     ) -> None:
         """Answer a question in the name of a person: by default the caller, or else the first one who is asked."""
-        name = person or (self.caller.name if self.caller.name in question.asked else question.asked[0])
+        name = person or person_of(self.caller, question)
         await job.reply(name, text, token=question.reply_token, by=self.caller.name)
 
     async def _result(self, job: AsyncCollabJob) -> types.CallToolResult:

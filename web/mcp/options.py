@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from ...models.errors import InvalidInput, SymposiaError
-from ..problems import problem_of
+from ..problems import detail_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +24,4 @@ class ServerOptions:
         # An error about an input is the same for each file; its cause has no path.
         if self.is_local and not isinstance(error.__cause__, InvalidInput):
             return str(error)
-        return str(json.loads(bytes(problem_of(error).body))["detail"])
+        return detail_of(error)

@@ -9,11 +9,11 @@ from mcp import types
 from mcp.shared.exceptions import MCPError
 
 from ...client.aio.jobs import AsyncCollabJob
-from ...models.errors import ArchiveError, InvalidInput, ReviewNotFound, SessionNotFound
+from ...models.errors import ArchiveError, ReviewNotFound, SessionNotFound
 from ...models.identity import Caller, Scope
 from ...models.protocol.dialog import Message
 from ...models.text.json_text import dump_json
-from ...reviews.reports.formats import formats, render
+from ...reviews.reports.formats import format_of_ending, formats, render
 from ..context import WebContext, open_job
 from .arguments import ListArguments
 from .listing import list_inbox, list_sessions
@@ -128,12 +128,7 @@ async def read_resource(context: WebContext, caller: Caller, uri: str) -> types.
 
 
 async def _report(context: WebContext, uri: str, review_id: str, name: str) -> types.TextResourceContents:
-    form = next(
-        (known for known in formats() if name in (known.name, known.file_name.rpartition(".")[2])), None
-    )
-    if form is None or form.render is None:
-        names = ", ".join(known.name for known in formats() if known.render is not None)
-        raise InvalidInput("format", name, f"must be one of {names}")
+    form = format_of_ending(name)
     review = await context.client.get_review(review_id)
     run = await review.run()
     text = await context.client.run(render, run, form)

@@ -8,13 +8,12 @@ from typing import Any
 from mcp import types
 from pydantic import BaseModel, Field, JsonValue
 
-from ...client.aio.jobs import AsyncCollabJob, blocking_job
-from ...jobs.questions import questions_to_people
+from ...client.aio.jobs import AsyncCollabJob
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.shown_status import shown_status
-from ...models.turns.waiting import Pending
 from ..answers import QuestionData
 from ..context import WebContext
+from ..questions import open_questions
 from .tool_names import GET_SESSION, REPLY
 
 #: Maximum characters of the last message in a result; the transcript has all.
@@ -63,16 +62,6 @@ def _next_step(session_id: str, *, status: CollabStatus, is_asked: bool) -> str:
             f"answer). To wait until somebody else has answered, call {GET_SESSION}."
         )
     return f"The session runs. Call {GET_SESSION} with session_id {session_id} to wait for its end."
-
-
-async def open_questions(context: WebContext, job: AsyncCollabJob) -> tuple[Pending, ...]:
-    """Return the open questions of a session to people.
-
-    Raises:
-        SessionNotFound: The session has expired.
-        RedisUnavailable: Redis does not answer.
-    """
-    return await context.client.run(questions_to_people, blocking_job(job))
 
 
 async def read_result(context: WebContext, job: AsyncCollabJob) -> SessionResult:

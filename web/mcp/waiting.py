@@ -17,9 +17,9 @@ import anyio
 
 from ...client.aio.jobs import AsyncCollabJob
 from ...jobs.collab import CollabJob
-from ...jobs.reading import streams_of
 from ...models.protocol.dialog import Message
 from ...models.turns.waiting import Pending
+from ..followed import newest_entry
 
 #: Seconds without news after which the client is told that the session runs.
 _QUIET_S = 15.0
@@ -157,8 +157,7 @@ class _Wait:
 
 def newest_message(job: CollabJob) -> str | None:
     """Return the id of the newest message of a live session; None: it has none."""
-    page = streams_of(job).newest_page(job.id, "dialog", count=1) if job.is_live else ()
-    return page[0][0] if page else None
+    return newest_entry(job, "dialog") if job.is_live else None
 
 
 async def wait_for_session(job: AsyncCollabJob, handlers: WaitHandlers, *, timeout_s: float) -> WaitEnd:

@@ -9,6 +9,7 @@ from ...models.errors import InvalidInput, ReplyRefused
 from ...models.turns.waiting import Pending, Verdict
 from ..answers import Answer, QuestionData
 from ..context import ContextDep, Reader, Replier, open_job
+from ..questions import open_questions
 from ..routing import api_router
 from ..submissions import Body
 
@@ -49,7 +50,7 @@ class Replied(Answer):
 async def get_questions(session_id: str, context: ContextDep, caller: Reader) -> list[QuestionData]:
     """Return the open questions of a session, by turn."""
     job = await open_job(context, caller, session_id)
-    return [QuestionData.of(question) for question in await job.pending()]
+    return [QuestionData.of(question) for question in await open_questions(context, job)]
 
 
 @router.post("/sessions/{session_id}/questions/{turn_id}/reply")
@@ -61,7 +62,7 @@ async def reply(
     job = await open_job(context, caller, session_id)
     token = None
     if body.question is not None:
-        token = _token(await job.pending(), body.question, session_id, body.as_)
+        token = _token(await open_questions(context, job), body.question, session_id, body.as_)
     await job.reply(body.as_, text, turn=turn_id, token=token, by=caller.name)
     return Replied(session_id=session_id, turn_id=turn_id)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from fastapi import Path, Query, Response
@@ -11,7 +10,7 @@ from pydantic import Field, JsonValue
 
 from ...models.errors import InvalidInput
 from ...models.text.ids import AnyUuid
-from ...reviews.reports.formats import format_of, render
+from ...reviews.reports.formats import format_of_ending, render
 from ...reviews.values.runs import ReviewRun
 from ..answers import Answer
 from ..context import AllController, AllReader, ContextDep
@@ -22,15 +21,6 @@ from .contents import download
 router = api_router("reviews")
 
 ReviewId = Annotated[AnyUuid, Path()]
-#: End of the name of a report -> its format.
-_FORMATS: Mapping[str, str] = {
-    "html": "html",
-    "md": "markdown",
-    "json": "rdjson",
-    "jsonl": "jsonl",
-    "sarif": "sarif",
-    "xml": "junit",
-}
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -162,6 +152,6 @@ async def get_report(
 ) -> Response:
     """Return the report of a review as a file; `json` is RDFormat, `xml` is JUnit."""
     job = await context.client.get_review(review_id)
-    report = format_of(_FORMATS[form], field="form")
+    report = format_of_ending(form, field="form")
     text = await context.client.run(render, await job.run(), report)
     return download(text.encode(), report.file_name, report.media_type)
