@@ -133,7 +133,7 @@ class ToolCall:
             if self._shows_forms
             else (question.reply_token for question in await open_questions(self.context, job))
         )
-        return await self._wait_on(job, known=frozenset(known))
+        return await self._wait(job, known=frozenset(known), after=await self._newest_message(job))
 
     async def _list(self, arguments: Mapping[str, Any]) -> ToolAnswer:
         self.caller.require(Scope.READ)
@@ -163,10 +163,9 @@ class ToolCall:
     def _shows_forms(self) -> bool:
         return self.caller.may(Scope.REPLY) and shows_forms(self.request.session.client_capabilities)
 
-    async def _wait_on(self, job: AsyncCollabJob, known: frozenset[str] = frozenset()) -> ToolAnswer:
-        """Wait for a session that an earlier call has submitted: its messages so far are not reported."""
-        after = await self.context.client.run(newest_message, blocking_job(job))
-        return await self._wait(job, known=known, after=after)
+    async def _newest_message(self, job: AsyncCollabJob) -> str | None:
+        """Return the message after which the messages of a session that an earlier call has submitted are reported."""
+        return await self.context.client.run(newest_message, blocking_job(job))
 
     async def _wait(
         self, job: AsyncCollabJob, *, known: frozenset[str] = frozenset(), after: str | None = None
@@ -222,8 +221,10 @@ class ToolCall:
         job = await open_job(self.context, self.caller, shown.session_id)
         response = (self.params.input_responses or {}).get(FORM)
         result = response if isinstance(response, types.ElicitResult) else None
+        # Before the answer: the message of its turn may follow at once.
+        after = await self._newest_message(job)
         if await self._answer_form(job, shown.question_id, result):
-            return await self._wait_on(job)
+            return await self._wait(job, after=after)
         return await self._result(job)
 
     async def _answer_form(self, job: AsyncCollabJob, wanted: str, result: types.ElicitResult | None) -> bool:
