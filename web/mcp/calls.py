@@ -20,7 +20,14 @@ from ...client.aio.client import submit_read
 from ...client.aio.jobs import AsyncCollabJob, blocking_job
 from ...client.aio.request_ids import reserve_session_id
 from ...jobs.questions import find_question, question_id
-from ...models.errors import IllegalTransition, InvalidInput, ReplyRefused, SymposiaError, invalid_input
+from ...models.errors import (
+    Forbidden,
+    IllegalTransition,
+    InvalidInput,
+    ReplyRefused,
+    SymposiaError,
+    invalid_input,
+)
 from ...models.identity import Caller, Scope
 from ...models.protocol.dialog import Message
 from ...models.text.redact import excerpt
@@ -219,6 +226,8 @@ class ToolCall:
         """Send what a person entered in a form, and wait on; without an answer, return the question."""
         shown = FormState.decode(state)
         job = await open_job(self.context, self.caller, shown.session_id)
+        if not await self._may_read(job):
+            raise Forbidden(Scope.READ)
         response = (self.params.input_responses or {}).get(FORM)
         result = response if isinstance(response, types.ElicitResult) else None
         # Before the answer: the message of its turn may follow at once.
@@ -252,4 +261,12 @@ class ToolCall:
         await job.reply(name, text, token=question.reply_token, by=self.caller.name)
 
     async def _result(self, job: AsyncCollabJob) -> types.CallToolResult:
-        return tool_result(await read_result(self.context, job), transcript_link(job.id))
+        """Return the end of a session, or its state; without its contents for a caller who may not read them."""
+        result = await read_result(self.context, job)
+        if not await self._may_read(job):
+            result = result.model_copy(update={"detail": "", "text": "", "output": None, "questions": []})
+        return tool_result(result, transcript_link(job.id))
+
+    async def _may_read(self, job: AsyncCollabJob) -> bool:
+        """Return whether the caller may read the contents of a session: also of one that it has submitted."""
+        return self.caller.may(Scope.READ) or (await job.spec()).owner == self.caller.name
