@@ -24,7 +24,7 @@ from ..models.sessions.query import ANY_QUERY, SessionQuery, sort_value
 from ..models.sessions.shown_status import ShownStatus, shown_status
 from ..models.text.ids import timestamp_from_ms
 from ..models.text.json_text import parse_json
-from ..state.redis.connect import check_reachable, connect
+from ..state.redis.connect import check_reachable
 from ..state.redis.readers import Unreadable, read_record
 from ..state.sessions.archiving import is_live
 from ..state.sessions.records import SessionState
@@ -171,7 +171,7 @@ def list_rows(
     """
     wanted = SessionFilter(participant=participant, query=query, until_ms=before_ms)
     try:
-        redis = connect(client.redis_url)
+        redis = installation_of(client).redis
         check_reachable(redis, client.redis_url)
     except RedisUnavailable as error:
         if client.archived() is None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from ..models.metrics import StuckReason
 from ..models.protocol.collab import CollabStatus
 from ..models.sessions.agent_queues import COMMON, parse_need
+from ..models.text.text_cache import cache_texts
 from ..models.turns.waiting import ParkedQuestion, TimeoutAction
 from ..state.redis.readers import converting_to_corrupt
 from ..state.sessions.live_sessions import stuck_reason
@@ -289,6 +289,6 @@ def parked_questions(
 
 
 # A question is read again at every judgement until its answer.
-@lru_cache(maxsize=1_024)
+@cache_texts(maxsize=1_024)
 def _read_question(text: str) -> ParkedQuestion:
     return ParkedQuestion.model_validate_json(text)

@@ -18,6 +18,9 @@ from ..models.text.ids import is_uuid4
 from .identity import Identify
 from .limits import CallerLimits
 
+#: Maximum number of lists that are read at the same time; more of them wait.
+MAX_LISTS = 4
+
 
 @dataclass(frozen=True, slots=True)
 class WebContext:
@@ -27,6 +30,8 @@ class WebContext:
     settings: Settings
     identify: Identify
     limits: CallerLimits
+    #: Lists that are read at the same time: the threads of the client also serve other calls, such as to find a caller.
+    lists: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_LISTS))
     #: Set when the server stops: streams end.
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
@@ -22,6 +23,8 @@ from .problems import Problem
 
 #: Maximum bytes of the body of a request; attachments are base64 in it.
 MAX_BODY_BYTES = 32 * 1024 * 1024
+#: Bytes above which a body is read in a thread, so that other requests continue.
+_LARGE_BYTES = 64 * 1024
 _TOO_DEEP = f"must not nest deeper than {MAX_DEPTH} levels"
 
 
@@ -58,17 +61,22 @@ class StrictRequest(Request):
         Raises:
             HTTPException: It is not JSON, or exceeds a limit; status 422.
         """
-        try:
-            data = read_json((await self.body()).decode())
-        except json.JSONDecodeError as error:
-            raise _bad_json(f"is not JSON: {error.msg} (line {error.lineno})") from None
-        except RecursionError:
-            raise _bad_json(_TOO_DEEP) from None
-        except ValueError as error:  # also OverLimit and UnicodeDecodeError
-            raise _bad_json(f"is not JSON: {error}") from None
-        if depth_of(data) >= MAX_DEPTH:
-            raise _bad_json(_TOO_DEEP)
-        return data
+        body = await self.body()
+        return await asyncio.to_thread(_parse, body) if len(body) > _LARGE_BYTES else _parse(body)
+
+
+def _parse(body: bytes) -> Any:
+    try:
+        data = read_json(body.decode())
+    except json.JSONDecodeError as error:
+        raise _bad_json(f"is not JSON: {error.msg} (line {error.lineno})") from None
+    except RecursionError:
+        raise _bad_json(_TOO_DEEP) from None
+    except ValueError as error:  # also OverLimit and UnicodeDecodeError
+        raise _bad_json(f"is not JSON: {error}") from None
+    if depth_of(data) >= MAX_DEPTH:
+        raise _bad_json(_TOO_DEEP)
+    return data
 
 
 class StrictRoute(APIRoute):

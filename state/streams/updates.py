@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from heapq import merge
 from typing import NamedTuple, Self
 
 from ...models.errors import InvalidInput
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.text.ids import entry_key
+from ...models.text.text_cache import cache_texts
 from ...models.turns.streaming import Delta
 from ..following import OpenGrants, token_of
 from ..redis.keys import session_key
@@ -92,17 +92,17 @@ def _keyed(
 
 
 # Followers of a session get the same entries: each is read once.
-@lru_cache(maxsize=4_096)
+@cache_texts(maxsize=4_096)
 def _token_of_message(entry_id: str, text: str, session_id: str) -> str | None:
     return read_message((entry_id, text), session_id).token_id
 
 
-@lru_cache(maxsize=4_096)
+@cache_texts(maxsize=4_096)
 def _read_event(text: str, session_id: str) -> MapEvent:
     return read_stored(MapEvent, text, session_id=session_id, part="events")
 
 
-@lru_cache(maxsize=4_096)
+@cache_texts(maxsize=4_096)
 def _read_delta(text: str, session_id: str) -> Delta:
     return read_stored(Delta, text, session_id=session_id, part="deltas")
 

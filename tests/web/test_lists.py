@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from typing import Any
+
+import httpx
+import pytest
+
 from live import until
+from scaling import patient
 from servers.web import WebServer
+from symposia.client.aio.client import AsyncClient
+from symposia.client.session_rows import session_page
+from symposia.web.app import create_app
+from symposia.web.routes import lists
 
 PAIR = {
     "purpose": "see",
@@ -68,3 +80,32 @@ def test_files_have_their_inputs(server: WebServer):
         ("lines", "integer", False),
     ]
     assert file["input_schema"]["required"] == ["topic"]
+
+
+def test_slow_lists_leave_threads_for_other_requests(web: Any, monkeypatch: pytest.MonkeyPatch):
+    gate = threading.Event()
+
+    def slow_page(*args: Any, **options: Any) -> Any:
+        assert gate.wait(patient(30))
+        return session_page(*args, **options)
+
+    async def steps() -> None:
+        token = web.client.tokens.create("lists", tenant=None, scopes=["read"], expires="1h").text
+        async with AsyncClient(web.client.settings) as client:
+            app = create_app(web.client.settings, client=client)
+            headers = {"Authorization": f"Bearer {token}"}
+            transport = httpx.ASGITransport(app)
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://127.0.0.1/v1", headers=headers
+            ) as http:
+                slow = [asyncio.create_task(http.get("/sessions?limit=1")) for _ in range(32)]
+                try:
+                    await asyncio.to_thread(until, app.state.symposia.lists.locked)
+                    other = await asyncio.wait_for(http.get("/files"), patient(10))
+                finally:
+                    gate.set()
+                answers = [other, *await asyncio.gather(*slow)]
+                assert {answer.status_code for answer in answers} == {200}
+
+    monkeypatch.setattr(lists, "session_page", slow_page)
+    asyncio.run(asyncio.wait_for(steps(), patient(40)))

@@ -20,7 +20,14 @@ from ...client.aio.client import submit_read
 from ...client.aio.jobs import AsyncCollabJob, blocking_job
 from ...client.aio.request_ids import reserve_session_id
 from ...jobs.questions import find_question, question_id
-from ...models.errors import IllegalTransition, InvalidInput, ReplyRefused, SymposiaError, invalid_input
+from ...models.errors import (
+    Forbidden,
+    IllegalTransition,
+    InvalidInput,
+    ReplyRefused,
+    SymposiaError,
+    invalid_input,
+)
 from ...models.identity import Caller, Scope
 from ...models.protocol.dialog import Message
 from ...models.text.redact import excerpt
@@ -134,7 +141,7 @@ class ToolCall:
             if self._shows_forms
             else (question.reply_token for question in await open_questions(self.context, job))
         )
-        return await self._wait_on(job, known=frozenset(known))
+        return await self._wait(job, known=frozenset(known), after=await self._newest_message(job))
 
     async def _list(self, arguments: Mapping[str, Any]) -> ToolAnswer:
         self.caller.require(Scope.READ)
@@ -164,10 +171,9 @@ class ToolCall:
     def _shows_forms(self) -> bool:
         return self.caller.may(Scope.REPLY) and shows_forms(self.request.session.client_capabilities)
 
-    async def _wait_on(self, job: AsyncCollabJob, known: frozenset[str] = frozenset()) -> ToolAnswer:
-        """Wait for a session that an earlier call has submitted: its messages so far are not reported."""
-        after = await self.context.client.run(newest_message, blocking_job(job))
-        return await self._wait(job, known=known, after=after)
+    async def _newest_message(self, job: AsyncCollabJob) -> str | None:
+        """Return the message after which the messages of a session that an earlier call has submitted are reported."""
+        return await self.context.client.run(newest_message, blocking_job(job))
 
     async def _wait(
         self, job: AsyncCollabJob, *, known: frozenset[str] = frozenset(), after: str | None = None
@@ -221,10 +227,14 @@ class ToolCall:
         """Send what a person entered in a form, and wait on; without an answer, return the question."""
         shown = FormState.decode(state)
         job = await open_job(self.context, self.caller, shown.session_id)
+        if not await self._may_read(job):
+            raise Forbidden(Scope.READ)
         response = (self.params.input_responses or {}).get(FORM)
         result = response if isinstance(response, types.ElicitResult) else None
+        # Before the answer: the message of its turn may follow at once.
+        after = await self._newest_message(job)
         if await self._answer_form(job, shown.question_id, result):
-            return await self._wait_on(job)
+            return await self._wait(job, after=after)
         return await self._result(job)
 
     async def _answer_form(self, job: AsyncCollabJob, wanted: str, result: types.ElicitResult | None) -> bool:
@@ -252,4 +262,12 @@ class ToolCall:
         await job.reply(name, text, token=question.reply_token, by=self.caller.name)
 
     async def _result(self, job: AsyncCollabJob) -> types.CallToolResult:
-        return tool_result(await read_result(self.context, job), transcript_link(job.id))
+        """Return the end of a session, or its state; without its contents for a caller who may not read them."""
+        result = await read_result(self.context, job)
+        if not await self._may_read(job):
+            result = result.model_copy(update={"detail": "", "text": "", "output": None, "questions": []})
+        return tool_result(result, transcript_link(job.id))
+
+    async def _may_read(self, job: AsyncCollabJob) -> bool:
+        """Return whether the caller may read the contents of a session: also of one that it has submitted."""
+        return self.caller.may(Scope.READ) or (await job.spec()).owner == self.caller.name

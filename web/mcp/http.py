@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any, cast
 
 from fastapi import FastAPI
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext
 from mcp.server.auth.provider import AccessToken
 from mcp.server.context import ServerRequestContext
+from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,9 +25,13 @@ from .options import ServerOptions
 from .server import build_server
 from .session_tools import SessionTools
 
+_log = logging.getLogger(__name__)
+
 PATH = "/mcp"
 #: Maximum number of connected clients of a process.
 _MAX_CLIENTS = 1_000
+#: Maximum number of those of one caller.
+_MAX_OF_CALLER = 100
 #: Key of the caller in the scope of a request.
 _CALLER = "symposia.caller"
 
@@ -39,6 +45,21 @@ def mount(app: FastAPI, context: WebContext) -> None:
     app.router.routes.append(Route(PATH, McpEndpoint(context), include_in_schema=False))
 
 
+class _Connections(StreamableHTTPSessionManager):
+    """The connections of clients, of which each caller has a limited number."""
+
+    def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
+        """As in StreamableHTTPSessionManager, which calls it with its lock.
+
+        Raises:
+            HTTPException: The caller has too many; status 429.
+        """
+        if sum(owner == requestor for owner in self._session_owners.values()) >= _MAX_OF_CALLER:
+            rule = f"more than {_MAX_OF_CALLER} open MCP connections: end some with DELETE"
+            raise HTTPException(429, rule, headers={"Retry-After": "60"})
+        return super()._admit_session(requestor)
+
+
 class McpEndpoint:
     """The ASGI app: finds the caller, and passes the request to the SDK."""
 
@@ -47,7 +68,7 @@ class McpEndpoint:
         settings = context.settings
         options = ServerOptions(settings.mcp_wait_s, cancels=settings.mcp_cancel_sessions)
         server = build_server(context, SessionTools.of(settings), options, find_caller=_caller_of)
-        self._manager = StreamableHTTPSessionManager(server, max_sessions=_MAX_CLIENTS)
+        self._manager = _Connections(server, max_sessions=_MAX_CLIENTS)
         self._running: asyncio.Task[None] | None = None
         self._is_ready = asyncio.Event()
 
@@ -72,12 +93,21 @@ class McpEndpoint:
         """Start the manager with the first request: an app that is mounted in another one has no lifespan."""
         if self._running is None:
             self._running = asyncio.create_task(self._run())
+            self._running.add_done_callback(self._on_end)
         await self._is_ready.wait()
+        if self._running.done():
+            raise HTTPException(503, "the MCP server does not run")
 
     async def _run(self) -> None:
         async with self._manager.run():
             self._is_ready.set()
             await self._context.closing.wait()
+
+    def _on_end(self, running: asyncio.Task[None]) -> None:
+        """Let requests that wait for the manager see that it does not run."""
+        self._is_ready.set()
+        if not running.cancelled() and (error := running.exception()) is not None:
+            _log.error("the MCP server does not run", exc_info=error)
 
 
 def _user_of(caller: Caller) -> AuthenticatedUser:

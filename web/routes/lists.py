@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, ClassVar, TypeVar
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -18,7 +20,7 @@ from ...models.sessions.query import SessionQuery
 from ...models.text.ids import moment_from_ms
 from ...models.turns.waiting import Pending
 from ..answers import Answer, QuestionData
-from ..context import ContextDep, Reader
+from ..context import ContextDep, Reader, WebContext
 from ..routing import api_router
 
 router = api_router("lists")
@@ -29,6 +31,18 @@ MAX_LIMIT = 100
 _MAX_READ = 1_000
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 Cursor = Annotated[str, Field(max_length=1_000)]
+
+
+R = TypeVar("R")
+
+
+async def read_list(context: WebContext, read: Callable[[Client], R]) -> R:
+    """Call a blocking function that reads a list; at most `MAX_LISTS` of them run at the same time."""
+    await context.lists.acquire()
+    call = asyncio.ensure_future(call_with_client(context.client, read))
+    # The thread continues after the caller is cancelled.
+    call.add_done_callback(lambda _: context.lists.release())
+    return await asyncio.shield(call)
 
 
 class Filters(BaseModel):
@@ -102,7 +116,7 @@ async def get_sessions(
         page = session_page(client, query, limit=filters.limit, after=filters.cursor)
         return SessionPage(items=[row.to_json() for row in page.items], next_cursor=page.cursor)
 
-    return await call_with_client(context.client, read)
+    return await read_list(context, read)
 
 
 class QuestionPage(Answer):
@@ -131,7 +145,7 @@ async def get_inbox(
             after, is_first, looked_at = page.cursor, False, looked_at + len(page.items)
         return QuestionPage(items=[QuestionData.of(question) for question in items], next_cursor=after)
 
-    return await call_with_client(context.client, read)
+    return await read_list(context, read)
 
 
 def _of_tenant(client: Client, page: ResultPage[Pending], caller: Caller) -> list[Pending]:
@@ -189,7 +203,8 @@ async def search_archive(
     reader = await context.client.archived()
     if query is None or reader is None:
         return FoundPage(items=[], next_cursor=None)
-    page = await context.client.run(
-        reader.search, filters.q, SessionFilter(query=query), after=filters.cursor, limit=filters.limit
+    wanted = SessionFilter(query=query)
+    page = await read_list(
+        context, lambda _: reader.search(filters.q, wanted, after=filters.cursor, limit=filters.limit)
     )
     return FoundPage(items=[FoundData.of(found) for found in page.items], next_cursor=page.cursor)

@@ -17,6 +17,7 @@ from ..context import AllController, AllReader, ContextDep
 from ..routing import api_router
 from ..submissions import Body
 from .contents import download
+from .lists import read_list
 
 router = api_router("reviews")
 
@@ -104,7 +105,7 @@ async def get_reviews(
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> ReviewPage:
     """List running and archived reviews, newest first."""
-    page = await context.client.reviews(limit=limit, after=cursor)
+    page = await read_list(context, lambda client: client.reviews(limit=limit, after=cursor))
     rows = [{**review.to_json(), "root": review.root_name} for review in page.items]
     return ReviewPage(items=rows, next_cursor=page.cursor)
 

@@ -15,6 +15,7 @@ from live import LiveWorker, until
 from mcp_clients import ERAS, INITIALIZE, answering, run
 from scaling import patient
 from servers.web import WebServer
+from symposia.web.mcp.forms import FormState
 
 #: The first test starts a worker and a server.
 pytestmark = [pytest.mark.long, pytest.mark.timeout(150)]
@@ -116,6 +117,31 @@ def test_caller_without_a_scope_is_refused(server, create_token):
             refused = await bob.call_tool("poem", {"topic": "doors"})
             assert refused.is_error
             assert "submit" in refused.content[0].text
+
+    run(steps())
+
+
+def test_results_need_the_scope_or_the_own_session(server, create_token):
+    async def steps():
+        token = create_token("bob", scope="submit,reply,control")
+        async with (
+            connected(server, create_token("ann")) as ann,
+            connected(server, token, mode="auto") as bob,
+        ):
+            data = (await ann.call_tool("old_room", {})).structured_content
+            session, question = {"session_id": data["session_id"]}, data["questions"][0]["id"]
+            state = FormState(data["session_id"], question).encode()
+            refused = await bob.call_tool("old_room", {}, request_state=state)
+            assert refused.is_error
+            assert "read" in refused.content[0].text
+            answer = {**session, "question_id": question, "answer": "yes"}
+            assert not (await bob.call_tool("reply_to_question", answer)).is_error
+            assert (await ann.call_tool("get_session", session)).structured_content["text"] == "yes"
+            ended = (await bob.call_tool("cancel_session", session)).structured_content
+            assert (ended["status"], ended["text"]) == ("completed", "")
+            own = (await bob.call_tool("poem", {"topic": "doors"})).structured_content
+            assert own["status"] == "completed"
+            assert own["text"]
 
     run(steps())
 
