@@ -209,6 +209,8 @@ def test_command_in_a_comment_starts_a_review(
     sender = Sender(web, "github")
     sender.push(5)
     until(lambda: "change5.txt" in host.summary(5), timeout_s=DEADLINE_S, what="the review is delivered")
+    schedules = installation.client.schedules
+    until(lambda: schedules.get("pulls").running is None, timeout_s=DEADLINE_S, what="the run has ended")
     comment = {"node_id": "C1", "body": "/review", "user": {"type": "User"}, "author_association": "MEMBER"}
     event = {"action": "created", "comment": comment, "issue": {"number": 5, "pull_request": {}}}
     assert sender.send({**event, "repository": {"html_url": REPOSITORY}}).status_code == 202
