@@ -95,7 +95,10 @@ def check_user(handler: Any) -> Caller:
     Raises:
         HTTPError: The user must not make the request.
     """
-    caller = find_caller(named_users(handler.application), name_of(handler))
+    users, options = named_users(handler.application), handler.application.options
+    if users and not (options.basic_auth or options.auth):  # Flower has not checked who it is
+        raise HTTPError(403, reason="SYMPOSIA_FLOWER_USERS requires authentication in Flower")
+    caller = find_caller(users, name_of(handler))
     if caller is None:
         raise HTTPError(403, reason="SYMPOSIA_FLOWER_USERS does not name this user")
     prefix = (handler.application.options.url_prefix or "").strip("/")

@@ -155,6 +155,17 @@ def test_pages_of_flower_are_for_users_of_all_tenants(users: Users) -> None:
 
 
 @pytest.mark.long
+def test_users_need_authentication_of_flower(dashboard: Dashboard) -> None:
+    settings = {**dashboard.settings, "flower_users": json.dumps(USERS)}
+    flower = FlowerServer(dashboard.folder, settings).start()
+    try:
+        for path in ("/collabs", "/workers", "/api/collabs/search"):
+            assert flower.get(path).status == flower.get(path, **basic("root:guessed")).status == 403, path
+    finally:
+        flower.kill()
+
+
+@pytest.mark.long
 def test_actions_need_the_scope_and_the_tenant(users: Users) -> None:
     path = f"/api/collabs/{users.job.id}"
     question = users.get("root", path).json()["questions"][0]
