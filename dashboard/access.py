@@ -32,8 +32,8 @@ _LIVE: Final = re.compile(r"/api/collabs/(?:stream|changes)")
 _VIEWS_OF_TENANT: Final = frozenset({"collabs", "inbox"})
 #: Scopes of actions; the first pattern that fits counts.
 _ACTIONS: Final[tuple[tuple[re.Pattern[str], Scope], ...]] = (
-    (re.compile(rf"/api/inbox/reply|/api/collabs/{_ID}/(?:reply|post)"), Scope.REPLY),
-    (re.compile(rf"/api/collabs/{_ID}/(?:continue|fork|retry)"), Scope.SUBMIT),
+    (re.compile(rf"/api/inbox/reply|/api/collabs/{_ID}/reply"), Scope.REPLY),
+    (re.compile(rf"/api/collabs/{_ID}/(?:activate|continue|fork|retry)"), Scope.SUBMIT),
     (re.compile(rf"/api/(?:collabs/(?:bulk|{_ID}/.*)|schedules/.*|reviews/.*)"), Scope.CONTROL),
 )
 _READS: Final = frozenset({"GET", "HEAD"})

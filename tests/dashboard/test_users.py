@@ -33,7 +33,7 @@ ID = "0b7b1f5e-3f0e-4c1b-9d55-0a4d2c4c7d11"
     [
         ("GET", f"/collabs/{ID}", Scope.READ),
         ("POST", f"/api/collabs/{ID}/reply", Scope.REPLY),
-        ("POST", f"/api/collabs/{ID}/post", Scope.REPLY),
+        ("POST", f"/api/collabs/{ID}/post", Scope.CONTROL),
         ("POST", "/api/inbox/reply", Scope.REPLY),
         ("POST", f"/api/collabs/{ID}/fork", Scope.SUBMIT),
         ("POST", f"/api/collabs/{ID}/cancel", Scope.CONTROL),
