@@ -29,7 +29,9 @@ RETRY_FOR_MS, MAX_DELAY_MS = 86_400_000, 3_600_000
 #: Milliseconds for which a delivery is claimed: longer than a call may take.
 HOLD_MS = 90_000
 #: Milliseconds until a delivery is checked again whose webhook has no free call.
-_BUSY_MS = 1_000
+_BUSY_MS = 10_000
+#: Maximum number of claims of a sweep: if a webhook is slow, each may find deliveries that cannot start.
+_MAX_CLAIMS = 50
 #: Maximum characters of an error.
 _MAX_ERROR = 300
 
@@ -96,7 +98,9 @@ class WebhookDeliverer:
         if not self._config().webhooks:
             return 0
         started = 0
-        while (free := self._calls.free) > 0:
+        for _ in range(_MAX_CLAIMS):
+            if (free := self._calls.free) <= 0:
+                break
             claimed = self._store.queue.claim(limit=free, hold_ms=self._hold_ms)
             for delivery_id in claimed:
                 started += self._start(delivery_id)
