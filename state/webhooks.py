@@ -129,7 +129,7 @@ class WebhookStore:
 
     def send_again(self, delivery_id: str) -> bool:
         """Queue a recorded delivery again; return whether it exists."""
-        keys = [WEBHOOK_QUEUE, webhook_delivery_key(delivery_id)]
+        keys = [WEBHOOK_QUEUE, WEBHOOK_DELIVERIES, webhook_delivery_key(delivery_id)]
         args: dict[str, ScriptValue] = {"id": delivery_id, "ttl_ms": TTL_MS}
         return bool(call_script(self._client, "webhooks/send_again", keys, args)[0] == "queued")
 

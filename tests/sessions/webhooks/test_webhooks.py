@@ -248,3 +248,14 @@ def test_queue_is_bounded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert [it.state for it in store.deliveries()].count(DeliveryState.FAILED) == 1
         assert store.send_again("id3")
         assert store.waiting() == 3
+
+
+def test_delivery_that_is_sent_again_begins_anew(redis_url: str) -> None:
+    with connect(redis_url) as redis:
+        store = WebhookStore(redis)
+        for name in ("old", "new"):
+            store.add(name, webhook="ops", event="session.ended", subject="s", body="{}")
+        store.end_attempt("old", DeliveryState.FAILED, error="HTTP 500")
+        assert store.send_again("old")
+        first = next(store.deliveries())
+    assert (first.id, first.attempts, first.error) == ("old", 0, "")
