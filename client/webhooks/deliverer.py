@@ -136,7 +136,7 @@ class WebhookDeliverer:
             self._failed(delivery, f"unexpected {type(error).__name__}", None)
         else:
             self._fault_hook("after-call")
-            self._store.end_attempt(delivery.id, DeliveryState.DELIVERED)
+            self._store.end_attempt(delivery, DeliveryState.DELIVERED)
 
     def _failed(self, delivery: WebhookDelivery, why: str, retry_after_s: float | None) -> None:
         delay_ms = self._first_delay_ms * 2 ** min(delivery.attempts, 20)
@@ -146,9 +146,9 @@ class WebhookDeliverer:
             delivery.since_ms + RETRY_FOR_MS
         ):
             log.error("delivery of %s %s to webhook %s failed, giving up: %s", *about, why)
-            self._store.end_attempt(delivery.id, DeliveryState.FAILED, error=why)
+            self._store.end_attempt(delivery, DeliveryState.FAILED, error=why)
             return
         log.warning(
             "delivery of %s %s to webhook %s failed, retrying in %d s: %s", *about, delay_ms // 1000, why
         )
-        self._store.end_attempt(delivery.id, DeliveryState.WAITING, error=why, retry_in_ms=delay_ms)
+        self._store.end_attempt(delivery, DeliveryState.WAITING, error=why, retry_in_ms=delay_ms)

@@ -1,5 +1,5 @@
 --- webhooks/send_again: queues a recorded delivery again, whether it was delivered or has failed.
---- KEYS: queue list delivery
+--- KEYS: queue list delivery waiting
 --- ARGV: id ttl_ms
 --- USES: clock
 --- ANSWERS: queued missing
@@ -12,4 +12,6 @@ redis.call('ZADD', list, NOW, id)
 redis.call('PEXPIRE', list, ttl_ms)
 redis.call('ZADD', queue, NOW, id)
 redis.call('PEXPIRE', queue, ttl_ms)
+redis.call('ZADD', waiting, NOW, id)
+redis.call('PEXPIRE', waiting, ttl_ms)
 return { 'queued' }
