@@ -32,8 +32,8 @@ _LIVE: Final = re.compile(r"/api/collabs/(?:stream|changes)")
 _VIEWS_OF_TENANT: Final = frozenset({"collabs", "inbox"})
 #: Scopes of actions; the first pattern that fits counts.
 _ACTIONS: Final[tuple[tuple[re.Pattern[str], Scope], ...]] = (
-    (re.compile(rf"/api/inbox/reply|/api/collabs/{_ID}/(?:reply|post)"), Scope.REPLY),
-    (re.compile(rf"/api/collabs/{_ID}/(?:continue|fork|retry)"), Scope.SUBMIT),
+    (re.compile(rf"/api/inbox/reply|/api/collabs/{_ID}/reply"), Scope.REPLY),
+    (re.compile(rf"/api/collabs/{_ID}/(?:activate|continue|fork|retry)"), Scope.SUBMIT),
     (re.compile(rf"/api/(?:collabs/(?:bulk|{_ID}/.*)|schedules/.*|reviews/.*)"), Scope.CONTROL),
 )
 _READS: Final = frozenset({"GET", "HEAD"})
@@ -95,7 +95,10 @@ def check_user(handler: Any) -> Caller:
     Raises:
         HTTPError: The user must not make the request.
     """
-    caller = find_caller(named_users(handler.application), name_of(handler))
+    users, options = named_users(handler.application), handler.application.options
+    if users and not (options.basic_auth or options.auth):  # Flower has not checked who it is
+        raise HTTPError(403, reason="SYMPOSIA_FLOWER_USERS requires authentication in Flower")
+    caller = find_caller(users, name_of(handler))
     if caller is None:
         raise HTTPError(403, reason="SYMPOSIA_FLOWER_USERS does not name this user")
     prefix = (handler.application.options.url_prefix or "").strip("/")

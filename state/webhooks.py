@@ -13,12 +13,12 @@ from typing import cast
 from redis import Redis
 
 from .redis.due_index import DueIndex
-from .redis.keys import WEBHOOK_DELIVERIES, WEBHOOK_QUEUE, webhook_delivery_key
+from .redis.keys import WEBHOOK_DELIVERIES, WEBHOOK_QUEUE, webhook_delivery_key, webhook_waiting_key
 from .redis.readers import server_ms
 from .redis.scripts import ScriptValue, call_script
 
-#: Maximum number of queued deliveries, and of listed ones.
-MAX_QUEUED, MAX_LISTED = 10_000, 10_000
+#: Maximum number of queued deliveries, of those to one webhook, and of listed ones.
+MAX_QUEUED, MAX_QUEUED_OF_ONE, MAX_LISTED = 10_000, 2_000, 10_000
 #: Milliseconds for which a delivery is recorded.
 TTL_MS = 7 * 86_400_000
 _PAGE = 200
@@ -96,7 +96,12 @@ class WebhookStore:
 
     def add(self, delivery_id: str, *, webhook: str, event: str, subject: str, body: str) -> str:
         """Queue a delivery; return `queued`, `exists` or `full`."""
-        keys = [WEBHOOK_QUEUE, WEBHOOK_DELIVERIES, webhook_delivery_key(delivery_id)]
+        keys = [
+            WEBHOOK_QUEUE,
+            WEBHOOK_DELIVERIES,
+            webhook_delivery_key(delivery_id),
+            webhook_waiting_key(webhook),
+        ]
         args: dict[str, ScriptValue] = {
             "id": delivery_id,
             "webhook": webhook,
@@ -104,6 +109,7 @@ class WebhookStore:
             "subject": subject,
             "body": body,
             "most": MAX_QUEUED,
+            "most_of_one": MAX_QUEUED_OF_ONE,
             "most_listed": MAX_LISTED,
             "ttl_ms": TTL_MS,
         }
@@ -115,22 +121,31 @@ class WebhookStore:
         return _read(delivery_id, fields)
 
     def end_attempt(
-        self, delivery_id: str, state: DeliveryState, *, error: str = "", retry_in_ms: int = 0
+        self, delivery: WebhookDelivery, state: DeliveryState, *, error: str = "", retry_in_ms: int = 0
     ) -> None:
         """Record the end of an attempt. `retry_in_ms`: milliseconds until the next one, if the delivery is waiting."""
-        keys = [WEBHOOK_QUEUE, webhook_delivery_key(delivery_id)]
+        keys = [
+            WEBHOOK_QUEUE,
+            webhook_delivery_key(delivery.id),
+            webhook_waiting_key(delivery.webhook),
+        ]
         args: dict[str, ScriptValue] = {
-            "id": delivery_id,
+            "id": delivery.id,
             "state": state.value,
             "error": error,
             "retry_in_ms": retry_in_ms,
         }
         call_script(self._client, "webhooks/end_attempt", keys, args)
 
-    def send_again(self, delivery_id: str) -> bool:
+    def send_again(self, delivery: WebhookDelivery) -> bool:
         """Queue a recorded delivery again; return whether it exists."""
-        keys = [WEBHOOK_QUEUE, webhook_delivery_key(delivery_id)]
-        args: dict[str, ScriptValue] = {"id": delivery_id, "ttl_ms": TTL_MS}
+        keys = [
+            WEBHOOK_QUEUE,
+            WEBHOOK_DELIVERIES,
+            webhook_delivery_key(delivery.id),
+            webhook_waiting_key(delivery.webhook),
+        ]
+        args: dict[str, ScriptValue] = {"id": delivery.id, "ttl_ms": TTL_MS}
         return bool(call_script(self._client, "webhooks/send_again", keys, args)[0] == "queued")
 
     def now_ms(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -14,6 +15,7 @@ from .bodies import read_bounded
 from .context import ContextDep
 from .problems import Problem
 
+log = logging.getLogger(__name__)
 #: Maximum bytes of an event. Those of a pull request or a comment have some ten thousand.
 MAX_EVENT_BYTES = 1_048_576
 _STATUSES = {
@@ -53,9 +55,13 @@ async def receive(
     try:
         receipt = await context.client.webhooks.receive(host.value, name, dict(request.headers), body)
     except InvalidInput as error:
-        if error.field == "environment":  # the name of the variable is for the operator only
-            raise HTTPException(503, "the hook has no secret on this server") from None
-        raise
+        if error.field in ("event", "repository"):
+            raise
+        # Names of files and variables are for the operator only.
+        log.error("hook %r: event refused, its configuration is wrong: %s", name, error)
+        raise HTTPException(
+            503, "the hook is not configured on this server", headers={"Retry-After": "60"}
+        ) from None
     status = _STATUSES[receipt]
     if status >= 400:
         raise HTTPException(

@@ -146,13 +146,15 @@ class Notifier:
     def _send(self, parked: ParkedTurn, notice: NoticeId, person: PersonEntry) -> int | None:
         """Send a notice if it is not sent yet; return the time of the next attempt."""
         session_id, now_ms = parked.facts.session_id, parked.state.now_ms
+        take_back = partial(self._store.count, notice.person, now_ms=now_ms, by=-1)
         if self._store.count(notice.person, now_ms=now_ms) > self._settings.notices_per_hour:
+            take_back()
             log.warning("too many notices to %s in this hour, waiting", notice.person)
             return now_ms + ms_of_next_hour(now_ms)
         ttl_ms = (parked.parking.until_ms or now_ms + _YEAR_MS) - now_ms + _DAY_MS
         claim = self._store.claim(session_id, notice, lease_ms=self._lease_ms, ttl_ms=ttl_ms)
         if claim.attempt is None:
-            self._store.count(notice.person, now_ms=now_ms, by=-1)
+            take_back()
             return claim.until_ms
         self._fault_hook("notice-claimed")
         mark = partial(self._store.mark, session_id, notice, claim.attempt)
@@ -168,8 +170,11 @@ class Notifier:
             self._fault_hook("notice-accepted")
             mark("sent")
         except _ClaimLostError:
+            take_back()
             return now_ms + self._lease_ms
         except (NoticeFailed, InvalidInput) as error:
+            if not (isinstance(error, NoticeFailed) and error.may_have_arrived):
+                take_back()
             is_last = isinstance(error, NoticeFailed) and not error.is_retryable
             wanted_ms = int(1_000 * error.retry_after_s) if isinstance(error, NoticeFailed) else 0
             delay_ms = max(_FIRST_DELAY_MS * 2 ** (claim.attempt - 1), wanted_ms)

@@ -29,7 +29,9 @@ RETRY_FOR_MS, MAX_DELAY_MS = 86_400_000, 3_600_000
 #: Milliseconds for which a delivery is claimed: longer than a call may take.
 HOLD_MS = 90_000
 #: Milliseconds until a delivery is checked again whose webhook has no free call.
-_BUSY_MS = 1_000
+_BUSY_MS = 10_000
+#: Maximum number of claims of a sweep: if a webhook is slow, each may find deliveries that cannot start.
+_MAX_CLAIMS = 50
 #: Maximum characters of an error.
 _MAX_ERROR = 300
 
@@ -96,7 +98,9 @@ class WebhookDeliverer:
         if not self._config().webhooks:
             return 0
         started = 0
-        while (free := self._calls.free) > 0:
+        for _ in range(_MAX_CLAIMS):
+            if (free := self._calls.free) <= 0:
+                break
             claimed = self._store.queue.claim(limit=free, hold_ms=self._hold_ms)
             for delivery_id in claimed:
                 started += self._start(delivery_id)
@@ -132,7 +136,7 @@ class WebhookDeliverer:
             self._failed(delivery, f"unexpected {type(error).__name__}", None)
         else:
             self._fault_hook("after-call")
-            self._store.end_attempt(delivery.id, DeliveryState.DELIVERED)
+            self._store.end_attempt(delivery, DeliveryState.DELIVERED)
 
     def _failed(self, delivery: WebhookDelivery, why: str, retry_after_s: float | None) -> None:
         delay_ms = self._first_delay_ms * 2 ** min(delivery.attempts, 20)
@@ -142,9 +146,9 @@ class WebhookDeliverer:
             delivery.since_ms + RETRY_FOR_MS
         ):
             log.error("delivery of %s %s to webhook %s failed, giving up: %s", *about, why)
-            self._store.end_attempt(delivery.id, DeliveryState.FAILED, error=why)
+            self._store.end_attempt(delivery, DeliveryState.FAILED, error=why)
             return
         log.warning(
             "delivery of %s %s to webhook %s failed, retrying in %d s: %s", *about, delay_ms // 1000, why
         )
-        self._store.end_attempt(delivery.id, DeliveryState.WAITING, error=why, retry_in_ms=delay_ms)
+        self._store.end_attempt(delivery, DeliveryState.WAITING, error=why, retry_in_ms=delay_ms)

@@ -34,7 +34,7 @@ _FIRST_DELAY_MS, _MAX_DELAY_MS = 10_000, 3_600_000
 #: Milliseconds until work is checked again whose hook has no free call.
 _BUSY_MS = 1_000
 #: Milliseconds until a review that is asked for again is checked, while the schedule runs.
-_RUNNING_MS = 5_000
+_RUNNING_MS = 60_000
 
 
 class HookClient(Protocol):

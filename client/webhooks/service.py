@@ -169,7 +169,7 @@ class Webhooks:
         fitting = [it for it in self._store.deliveries() if it.webhook == name and it.id.startswith(delivery)]
         if len(fitting) > 1:
             raise AmbiguousId(delivery, [it.id for it in fitting], kind="deliveries")
-        if not fitting or not self._store.send_again(fitting[0].id):
+        if not fitting or not self._store.send_again(fitting[0]):
             raise InvalidInput("delivery", delivery, f"must be a delivery of the webhook {name}")
         return fitting[0]
 

@@ -261,6 +261,11 @@ def webhook_delivery_key(delivery_id: str) -> str:
     return f"{PREFIX}:{{webhooks}}:delivery:{delivery_id}"
 
 
+def webhook_waiting_key(webhook: str) -> str:
+    """Return the key of the waiting deliveries to a webhook."""
+    return f"{PREFIX}:{{webhooks}}:waiting:{webhook}"
+
+
 def hook_key(part: str, name: str) -> str:
     """Return the key of what an incoming hook has received: `event` or `seen`."""
     return f"{PREFIX}:{{hooks}}:{part}:{name}"

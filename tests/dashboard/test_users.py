@@ -33,7 +33,7 @@ ID = "0b7b1f5e-3f0e-4c1b-9d55-0a4d2c4c7d11"
     [
         ("GET", f"/collabs/{ID}", Scope.READ),
         ("POST", f"/api/collabs/{ID}/reply", Scope.REPLY),
-        ("POST", f"/api/collabs/{ID}/post", Scope.REPLY),
+        ("POST", f"/api/collabs/{ID}/post", Scope.CONTROL),
         ("POST", "/api/inbox/reply", Scope.REPLY),
         ("POST", f"/api/collabs/{ID}/fork", Scope.SUBMIT),
         ("POST", f"/api/collabs/{ID}/cancel", Scope.CONTROL),
@@ -152,6 +152,17 @@ def test_pages_of_flower_are_for_users_of_all_tenants(users: Users) -> None:
     assert users.flower.post("/api/worker/shutdown/w1", **basic("guest:secret")).status == 403
     assert users.flower.get("/healthcheck").status == 200
     assert users.flower.get("/collabs").status == 401
+
+
+@pytest.mark.long
+def test_users_need_authentication_of_flower(dashboard: Dashboard) -> None:
+    settings = {**dashboard.settings, "flower_users": json.dumps(USERS)}
+    flower = FlowerServer(dashboard.folder, settings).start()
+    try:
+        for path in ("/collabs", "/workers", "/api/collabs/search"):
+            assert flower.get(path).status == flower.get(path, **basic("root:guessed")).status == 403, path
+    finally:
+        flower.kill()
 
 
 @pytest.mark.long

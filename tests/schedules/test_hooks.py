@@ -136,6 +136,17 @@ def test_event_is_checked_and_queued_once(web: WebServer, queued: Any, kind: str
     assert SECRET not in web.log_file.read_text()
 
 
+def test_wrong_file_is_not_shown_to_hosts(web: WebServer, installation: ScheduleInstallation) -> None:
+    file = installation.folder / "webhooks.toml"
+    file.write_text("[hooks.shop]\n")
+    answer = Sender(web, "github").send(github_event())
+    assert (answer.status_code, answer.json()["detail"]) == (503, "the hook is not configured on this server")
+    assert "webhooks.toml" in web.log_file.read_text()
+    file.unlink()
+    answer = Sender(web, "github").send(github_event())
+    assert (answer.status_code, "webhooks" in answer.text) == (503, False)
+
+
 def test_ping_and_other_events_are_ignored(web: WebServer, queued: Any) -> None:
     repository = github_event()["repository"]
     for event in ({"zen": "Keep it", "hook": {}}, {"ref": "refs/heads/main"}, {"action": "labeled"}):
@@ -198,6 +209,8 @@ def test_command_in_a_comment_starts_a_review(
     sender = Sender(web, "github")
     sender.push(5)
     until(lambda: "change5.txt" in host.summary(5), timeout_s=DEADLINE_S, what="the review is delivered")
+    schedules = installation.client.schedules
+    until(lambda: schedules.get("pulls").running is None, timeout_s=DEADLINE_S, what="the run has ended")
     comment = {"node_id": "C1", "body": "/review", "user": {"type": "User"}, "author_association": "MEMBER"}
     event = {"action": "created", "comment": comment, "issue": {"number": 5, "pull_request": {}}}
     assert sender.send({**event, "repository": {"html_url": REPOSITORY}}).status_code == 202

@@ -18,6 +18,8 @@ from starlette.testclient import TestClient
 
 from live import until
 from symposia.client.aio.client import AsyncClient
+from symposia.dashboard.access import scope_of
+from symposia.dashboard.handlers.session_actions import ACTIONS
 from symposia.jobs.collab import CollabJob
 from symposia.models.identity import Scope
 from symposia.web.app import create_app
@@ -171,6 +173,11 @@ def callers(web: Any) -> Iterator[Callers]:
 
 def rows(callers: Callers) -> dict[tuple[str, str], Row]:
     return {key: TABLE[key] for key in walk(callers.app.routes) if key in TABLE}
+
+
+@pytest.mark.parametrize("action", [one for one in ACTIONS if ("POST", f"{ONE}/{one}") in TABLE])
+def test_actions_of_flower_need_the_same_scope(action: str) -> None:
+    assert scope_of("POST", f"/api/collabs/{uuid4()}/{action}") is TABLE["POST", f"{ONE}/{action}"].scope
 
 
 def test_each_route_has_a_row(callers: Callers) -> None:

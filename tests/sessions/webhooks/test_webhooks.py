@@ -246,5 +246,34 @@ def test_queue_is_bounded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> No
         words = [store.add(f"id{number}", **event) for number in (1, 2, 2, 3)]
         assert words == ["queued", "queued", "exists", "full"]
         assert [it.state for it in store.deliveries()].count(DeliveryState.FAILED) == 1
-        assert store.send_again("id3")
+        assert store.send_again(next(store.deliveries()))
         assert store.waiting() == 3
+
+
+def test_dead_webhook_leaves_room_for_others(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symposia.state.webhooks.MAX_QUEUED_OF_ONE", 2)
+    event = {"event": "session.ended", "subject": "s", "body": "{}"}
+    with connect(redis_url) as redis:
+        store = WebhookStore(redis)
+        words = [store.add(f"dead{number}", webhook="dead", **event) for number in range(3)]
+        assert words == ["queued", "queued", "full"]
+        assert store.add("ops", webhook="ops", **event) == "queued"
+        delivery = store.get("dead0")
+        assert delivery is not None
+        store.end_attempt(delivery, DeliveryState.WAITING, error="HTTP 503")
+        assert store.add("dead3", webhook="dead", **event) == "full"
+        store.end_attempt(delivery, DeliveryState.DELIVERED)
+        assert store.add("dead4", webhook="dead", **event) == "queued"
+
+
+def test_delivery_that_is_sent_again_begins_anew(redis_url: str) -> None:
+    with connect(redis_url) as redis:
+        store = WebhookStore(redis)
+        for name in ("old", "new"):
+            store.add(name, webhook="ops", event="session.ended", subject="s", body="{}")
+        old = store.get("old")
+        assert old is not None
+        store.end_attempt(old, DeliveryState.FAILED, error="HTTP 500")
+        assert store.send_again(old)
+        first = next(store.deliveries())
+    assert (first.id, first.attempts, first.error) == ("old", 0, "")
