@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -16,6 +15,7 @@ from ..models.attachments import Attachment
 from ..models.protocol.dialog import Message
 from ..models.sessions.shown_status import shown_status
 from ..models.text.ids import moment_from_ms
+from ..models.text.text_cache import cache_texts
 from ..models.turns.waiting import Pending
 from ..state.redis.readers import read_message
 
@@ -162,7 +162,7 @@ class MessageData(Answer):
 
 
 # Followers of a session get the same messages.
-@lru_cache(maxsize=4_096)
+@cache_texts(maxsize=4_096)
 def message_json(entry_id: str, text: str, session_id: str) -> str:
     """Return a stored message as JSON."""
     return MessageData.of(read_message((entry_id, text), session_id)).model_dump_json()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import AbstractContextManager, aclosing
-from functools import lru_cache
 
 from fastapi.responses import StreamingResponse
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
@@ -23,6 +22,7 @@ from ..models.identity import Caller
 from ..models.protocol.base import Event
 from ..models.protocol.events import MapEvent
 from ..models.text.json_text import dump_json
+from ..models.text.text_cache import cache_texts
 from ..models.turns.streaming import Delta
 from ..state.redis.readers import read_stored
 from ..state.streams.updates import StoredUpdate, UpdateCursor
@@ -129,7 +129,9 @@ class _Events:
 
     def _render(self, update: StoredUpdate | Delta, questions: Mapping[int, QuestionData]) -> bytes:
         if isinstance(update, Delta):
-            return _delta_event(update)
+            return _delta_event(
+                update.turn_number, update.participant_id, update.attempt, update.offset, update.text
+            )
         cursor = str(update.cursor)
         if update.stream == "dialog":
             text = message_json(update.entry_id, update.text, self._job.id)
@@ -157,20 +159,14 @@ def _turn_of(update: StoredUpdate) -> int:
     return number if isinstance(number, int) else 0
 
 
-@lru_cache(maxsize=4_096)
-def _delta_event(delta: Delta) -> bytes:
-    data = {
-        "turn_id": delta.turn_number,
-        "speaker": delta.participant_id,
-        "attempt": delta.attempt,
-        "offset": delta.offset,
-        "text": delta.text,
-    }
+@cache_texts(maxsize=4_096)
+def _delta_event(turn_id: int, speaker: str, attempt: int, offset: int, text: str) -> bytes:
+    data = {"turn_id": turn_id, "speaker": speaker, "attempt": attempt, "offset": offset, "text": text}
     return format_sse_event(event="delta", data_str=dump_json(data))
 
 
 # Followers of a session get the same entries.
-@lru_cache(maxsize=4_096)
+@cache_texts(maxsize=4_096)
 def _status_json_of(stream: str, text: str, session_id: str) -> str:
     fields: Mapping[str, JsonValue] | None
     if stream == "events":
