@@ -23,6 +23,7 @@ from symposia.reviews.reports.formats import (
     ReportFormat,
     add_format,
     format_of,
+    format_of_ending,
     formats,
     render,
     report_files,
@@ -99,3 +100,15 @@ def test_invalid_format_is_refused(wrong: ReportFormat, rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
         add_format(wrong)
     assert formats() == known
+
+
+@pytest.mark.parametrize(
+    ("ending", "name"), [("md", "markdown"), ("json", "rdjson"), ("xml", "junit"), ("sarif", "sarif")]
+)
+def test_format_is_found_by_the_end_of_its_file_name(ending, name):
+    assert format_of_ending(ending) is format_of_ending(name) is format_of(name)
+
+
+def test_format_with_a_document_per_session_is_no_report():
+    with pytest.raises(InvalidInput, match="must be one of"):
+        format_of_ending("alignment")
