@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from live import until
 from review_tools.pulls import a_reviewed_pull, on_line
 from servers.remote_system import SECRET, RemoteSystem
 from symposia.client.building.webhooks import webhook_events
-from symposia.client.webhooks.deliverer import RETRY_FOR_MS
+from symposia.client.webhooks.deliverer import RETRY_FOR_MS, WebhookDeliverer
 from symposia.client.webhooks.webhooks_file import EventType, WebhooksConfig
 from symposia.config.settings import load_settings
 from symposia.models.errors import DeliveryFailed, InvalidInput
@@ -248,6 +249,27 @@ def test_queue_is_bounded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert [it.state for it in store.deliveries()].count(DeliveryState.FAILED) == 1
         assert store.send_again(next(store.deliveries()))
         assert store.waiting() == 3
+
+
+def test_sweep_ends_if_a_webhook_is_slow(
+    redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("symposia.client.webhooks.deliverer._MAX_CLAIMS", 3)
+    file = tmp_path / "webhooks.toml"
+    file.write_text(FILE)
+    config, gate = WebhooksConfig.load(file, getenv={}.get), threading.Event()
+    with connect(redis_url) as redis:
+        store = WebhookStore(redis)
+        for number in range(30):
+            store.add(f"id{number}", webhook="ops", event="session.ended", subject="s", body="{}")
+        slow = WebhookDeliverer(
+            lambda: config, store, first_delay_ms=60_000, fault_hook=lambda _: gate.wait(DEADLINE_S)
+        )
+        before_ms = store.now_ms()
+        assert slow.sweep() == 4
+        assert store.queue.count_due(before_ms=before_ms) == 30 - 8 - 4 - 4
+        gate.set()
+        until(lambda: sum(it.attempts for it in store.deliveries()) == 4, what="the calls have ended")
 
 
 def test_dead_webhook_leaves_room_for_others(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
