@@ -40,8 +40,9 @@ from .a2a_parts import read_outcome, turn_parts
 from .checked_transport import CONNECT_TIMEOUT_S, CheckedTransport
 from .http_call import HttpAnswer
 
-#: Maximum bytes of one answer, or of all events of a stream.
-MAX_ANSWER_BYTES = 67_108_864
+#: Maximum bytes of one answer, or of all events of a stream: the files of the request, which the history of the task
+#: repeats, and those of the result (16 MiB each, in base64), and text.
+MAX_ANSWER_BYTES = 50_331_648
 #: Maximum seconds between two requests for the state of a task.
 MAX_POLL_S = 30.0
 #: Prefix of the journal keys: the ids of the tasks, and the number of tasks that failed.
