@@ -27,7 +27,7 @@ from a2a.types import (
     Task,
     TaskState,
 )
-from a2a.utils.errors import A2AError, InternalError
+from a2a.utils.errors import A2AError, InternalError, TaskNotFoundError
 
 from ...models.errors import AgentError, AgentFailed, AgentTimeout
 from ...models.text.ids import derived_id
@@ -145,7 +145,18 @@ class _Call:
         return f"{_KEY}{self._failed}:{answers}"
 
     async def run(self) -> Task | Message:
-        """Return the ended task, or the message with which the agent answered instead."""
+        """Return the ended task, or the message with which the agent answered instead.
+
+        Raises:
+            AgentFailed: The agent does not know the task any more: the next attempt sends a new one.
+        """
+        try:
+            return await self._run()
+        except TaskNotFoundError:
+            await self._count_failure()
+            raise AgentFailed(f"{self._options.host} does not know the task any more") from None
+
+    async def _run(self) -> Task | Message:
         message = None
         if self._task_id is None:
             message = await self._follow(self._client.send_message(await self._request()))
@@ -174,10 +185,14 @@ class _Call:
             return read_outcome(answer)
         if state == TaskState.TASK_STATE_INPUT_REQUIRED and (person := self._person()):
             return TurnOutcome.ask(person, said[:32_000])
-        if is_failed := state == TaskState.TASK_STATE_FAILED:  # the next attempt needs another task
-            await self._journal.store_answers({_FAILED: str(self._failed + 1)})
+        if is_failed := state == TaskState.TASK_STATE_FAILED:
+            await self._count_failure()
         detail = f": {scrub_text(said)}" if said else ""
         raise AgentFailed(f"{self._options.host}: the task {_ENDS[state]}{detail}", retryable=is_failed)
+
+    async def _count_failure(self) -> None:
+        """Store that the task has failed: the next attempt needs another one."""
+        await self._journal.store_answers({_FAILED: str(self._failed + 1)})
 
     def _person(self) -> str | None:
         """Return the participant id of the person who answers questions; None: there is none."""

@@ -51,3 +51,13 @@ def test_compressed_answer_is_refused(remote, speak, turn):
         speak(turn())
     assert not error.value.retryable
     assert remote.encodings == {"identity"}
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+def test_forgotten_task_is_sent_again(remote, journal, speak, turn, streaming):
+    remote.card.capabilities.streaming = streaming
+    journal.calls["a2a:0:0"] = "a-lost-task"
+    with pytest.raises(AgentFailed, match="does not know the task any more") as error:
+        speak(turn())
+    assert error.value.retryable
+    assert speak(turn()).messages[0].content == "got Find a name"
