@@ -201,7 +201,7 @@ class _Call:
         return next((person for person in people if wanted is None or person == wanted), None)
 
     async def _request(self) -> SendMessageRequest:
-        """Return the message of this turn: the new part of the dialog, or the answer to the question of the task."""
+        """Return the message of this turn: the answer to the question of the task, or a new task."""
         turn, rounds = self._turn, len(self._turn.answers)
         names = [turn.effect_id, str(self._failed), str(rounds)]
         message = Message(
@@ -209,12 +209,11 @@ class _Call:
             context_id=derived_id(f"a2a-context:{turn.session_id}:{turn.me.participant_id}"),
             role=Role.ROLE_USER,
         )
-        if rounds:
-            asked = self._journal.get_answer(self._key(rounds - 1))
-            if asked is None:
-                raise AgentFailed("the task that asked is not known any more", retryable=False)
-            message.task_id = asked
-        message.parts.extend(await turn_parts(turn))
+        # None: there was no question, or the task that asked has failed since.
+        asking_task = self._journal.get_answer(self._key(rounds - 1)) if rounds else None
+        if asking_task is not None:
+            message.task_id = asking_task
+        message.parts.extend(await turn_parts(turn, is_reply=asking_task is not None))
         return SendMessageRequest(message=message)
 
     async def _follow(self, stream: AsyncIterator[StreamResponse]) -> Message | None:

@@ -85,6 +85,17 @@ def test_question_goes_to_a_person_and_back(sessions, remote):
     assert second.task_id
 
 
+def test_task_that_fails_after_an_answer_is_tried_again(sessions, agent):
+    job = sessions(agent, approvers=["ann"])("ask me")
+    until(job.pending, what="the question is asked")
+    job.reply("ann", "fail with green")
+    assert "Question: which colour?\nAnswer: fail with green" in result_of(job).dialog.messages[-1].content
+    assert "the task failed: no paper" in errors_of(job)
+    asking, reply, again = agent.executor.received
+    assert asking.task_id in {"", reply.task_id}
+    assert again.task_id != reply.task_id
+
+
 def test_question_without_a_person_fails_the_turn(sessions, agent):
     job = sessions(agent)("ask me")
     result_of(job)

@@ -24,12 +24,13 @@ from servers.ports import HOST, own_port
 
 
 class Executor(AgentExecutor):
-    """Answers with what it got; `ask`, `fail`, `wait` and `file` in the text make it do so."""
+    """Answers with what it got; `ask`, `fail` (once), `wait` and `file` in the text make it do so."""
 
     def __init__(self) -> None:
         self.received: list[Message] = []
         #: The end of the waiting ones.
         self.is_released = False
+        self.has_failed = False
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         self.received.append(context.message)
@@ -41,9 +42,10 @@ class Executor(AgentExecutor):
         if "wait" in text:
             while not self.is_released:  # noqa: ASYNC110 - it is set by another thread
                 await asyncio.sleep(0.02)
-        if "ask" in text:
+        if "ask" in text and "Answer: " not in text:
             await updater.requires_input(_say(updater, "which colour?"))
-        elif "fail" in text and len(self.received) == 1:
+        elif "fail" in text and not self.has_failed:
+            self.has_failed = True
             await updater.failed(_say(updater, "no paper"))
         elif "reject" in text:
             await updater.reject(_say(updater, "not mine"))
