@@ -45,6 +45,8 @@ from .http_call import HttpAnswer
 MAX_ANSWER_BYTES = 50_331_648
 #: Maximum seconds between two requests for the state of a task.
 MAX_POLL_S = 30.0
+#: Maximum characters of the id of a task.
+MAX_TASK_ID = 200
 #: Prefix of the journal keys: the ids of the tasks, and the number of tasks that failed.
 _KEY = "a2a:"
 _FAILED = f"{_KEY}failed"
@@ -249,9 +251,17 @@ class _Call:
         return response.status_update.status.state if is_status else None
 
     async def _store(self, task_id: str) -> None:
-        if task_id and task_id != self._task_id:
-            self._task_id = task_id
-            await self._journal.store_answers({self._key(len(self._turn.answers)): task_id})
+        """Store the id of the task, once. Raises AgentFailed: it breaks a rule, or is that of another task."""
+        host = self._options.host
+        if not task_id or task_id == self._task_id:
+            return
+        if self._task_id is not None:
+            raise AgentFailed(f"{host} sent an event of another task", retryable=False)
+        if len(task_id) > MAX_TASK_ID or not task_id.isprintable():
+            rule = f"must be at most {MAX_TASK_ID} printable characters"
+            raise AgentFailed(f"{host}: the id of its task {rule}", retryable=False)
+        self._task_id = task_id
+        await self._journal.store_answers({self._key(len(self._turn.answers)): task_id})
 
     async def _read_task(self) -> Task:
         if self._task_id is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 from ipaddress import ip_network
 
 import pytest
@@ -61,3 +62,21 @@ def test_forgotten_task_is_sent_again(remote, journal, speak, turn, streaming):
         speak(turn())
     assert error.value.retryable
     assert speak(turn()).messages[0].content == "got Find a name"
+
+
+@pytest.mark.parametrize(
+    ("ids", "message", "stored"),
+    [
+        (["one", "one", "two"], "sent an event of another task", {"a2a:0:0": "one"}),
+        (["x" * 201], "must be at most 200 printable characters", {}),
+        (["a\x00b"], "must be at most 200 printable characters", {}),
+    ],
+)
+def test_only_one_valid_task_id_is_stored(remote, journal, speak, turn, ids, message, stored):
+    tasks = [{"task": {"id": it, "status": {"state": "TASK_STATE_WORKING"}}} for it in ids]
+    events = [f"data: {json.dumps({'jsonrpc': '2.0', 'id': '1', 'result': it})}\n\n" for it in tasks]
+    remote.body = "".join(events).encode(), {"content-type": "text/event-stream"}
+    with pytest.raises(AgentFailed, match=message) as error:
+        speak(turn())
+    assert not error.value.retryable
+    assert journal.calls == stored

@@ -71,7 +71,7 @@ class RemoteAgent:
     def __init__(self, *, streaming: bool = True, token: str = "") -> None:
         self.executor = Executor()
         self.statuses: list[int] = []
-        #: Body and headers of all answers; None: those of the agent.
+        #: Body and headers of all answers but the card; None: those of the agent.
         self.body: tuple[bytes, dict[str, str]] | None = None
         #: Content encodings that requests have accepted.
         self.encodings: set[str | None] = set()
@@ -101,9 +101,9 @@ class RemoteAgent:
 
     async def _check(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         self.encodings.add(request.headers.get("accept-encoding"))
-        if self.body is not None:
-            return Response(self.body[0], headers=self.body[1])
         if request.method == "POST":
+            if self.body is not None:
+                return Response(self.body[0], headers=self.body[1])
             if self.token and request.headers.get("authorization") != f"Bearer {self.token}":
                 return PlainTextResponse("who are you?", 401)
             if self.statuses:
