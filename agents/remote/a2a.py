@@ -1,7 +1,7 @@
 """The agent of another system, called by A2A: one task of it for each turn.
 
-The id of the message is derived from the session and the turn, and the id of the task is stored in the turn's call
-journal. So an attempt that follows a lost one waits for the same task.
+The id of the message is derived from the session, the time at which it was opened, and the turn. The id of the task is
+stored in the turn's call journal. So an attempt that follows a lost one waits for the same task.
 
 Source: A2A 1.0, sections 3.1 (operations) and 4.1.3 (task states), https://a2a-protocol.org.
 """
@@ -205,10 +205,11 @@ class _Call:
     async def _request(self) -> SendMessageRequest:
         """Return the message of this turn: the answer to the question of the task, or a new task."""
         turn, rounds = self._turn, len(self._turn.answers)
-        names = [turn.effect_id, str(self._failed), str(rounds)]
+        run = f"{turn.session_id}:{turn.opened_ms}"
+        names = [run, str(turn.turn_number), str(self._failed), str(rounds)]
         message = Message(
             message_id=derived_id(":".join(["a2a-message", *names])),
-            context_id=derived_id(f"a2a-context:{turn.session_id}:{turn.me.participant_id}"),
+            context_id=derived_id(f"a2a-context:{run}:{turn.me.participant_id}"),
             role=Role.ROLE_USER,
         )
         # None: there was no question, or the task that asked has failed since.
