@@ -1,7 +1,7 @@
 """The agent of another system, called by A2A: one task of it for each turn.
 
-The id of the message is derived from the session and the turn, and the id of the task is stored in the turn's call
-journal. So an attempt that follows a lost one waits for the same task.
+The id of the message is derived from the session, the time at which it was opened, and the turn. The id of the task is
+stored in the turn's call journal. So an attempt that follows a lost one waits for the same task.
 
 Source: A2A 1.0, sections 3.1 (operations) and 4.1.3 (task states), https://a2a-protocol.org.
 """
@@ -27,7 +27,7 @@ from a2a.types import (
     Task,
     TaskState,
 )
-from a2a.utils.errors import A2AError, InternalError
+from a2a.utils.errors import A2AError, InternalError, TaskNotFoundError
 
 from ...models.errors import AgentError, AgentFailed, AgentTimeout
 from ...models.text.ids import derived_id
@@ -40,10 +40,13 @@ from .a2a_parts import read_outcome, turn_parts
 from .checked_transport import CONNECT_TIMEOUT_S, CheckedTransport
 from .http_call import HttpAnswer
 
-#: Maximum bytes of one answer, or of all events of a stream.
-MAX_ANSWER_BYTES = 67_108_864
+#: Maximum bytes of one answer, or of all events of a stream: the files of the request, which the history of the task
+#: repeats, and those of the result (16 MiB each, in base64), and text.
+MAX_ANSWER_BYTES = 50_331_648
 #: Maximum seconds between two requests for the state of a task.
 MAX_POLL_S = 30.0
+#: Maximum characters of the id of a task.
+MAX_TASK_ID = 200
 #: Prefix of the journal keys: the ids of the tasks, and the number of tasks that failed.
 _KEY = "a2a:"
 _FAILED = f"{_KEY}failed"
@@ -144,7 +147,18 @@ class _Call:
         return f"{_KEY}{self._failed}:{answers}"
 
     async def run(self) -> Task | Message:
-        """Return the ended task, or the message with which the agent answered instead."""
+        """Return the ended task, or the message with which the agent answered instead.
+
+        Raises:
+            AgentFailed: The agent does not know the task any more: the next attempt sends a new one.
+        """
+        try:
+            return await self._run()
+        except TaskNotFoundError:
+            await self._count_failure()
+            raise AgentFailed(f"{self._options.host} does not know the task any more") from None
+
+    async def _run(self) -> Task | Message:
         message = None
         if self._task_id is None:
             message = await self._follow(self._client.send_message(await self._request()))
@@ -173,10 +187,14 @@ class _Call:
             return read_outcome(answer)
         if state == TaskState.TASK_STATE_INPUT_REQUIRED and (person := self._person()):
             return TurnOutcome.ask(person, said[:32_000])
-        if is_failed := state == TaskState.TASK_STATE_FAILED:  # the next attempt needs another task
-            await self._journal.store_answers({_FAILED: str(self._failed + 1)})
+        if is_failed := state == TaskState.TASK_STATE_FAILED:
+            await self._count_failure()
         detail = f": {scrub_text(said)}" if said else ""
         raise AgentFailed(f"{self._options.host}: the task {_ENDS[state]}{detail}", retryable=is_failed)
+
+    async def _count_failure(self) -> None:
+        """Store that the task has failed: the next attempt needs another one."""
+        await self._journal.store_answers({_FAILED: str(self._failed + 1)})
 
     def _person(self) -> str | None:
         """Return the participant id of the person who answers questions; None: there is none."""
@@ -185,20 +203,20 @@ class _Call:
         return next((person for person in people if wanted is None or person == wanted), None)
 
     async def _request(self) -> SendMessageRequest:
-        """Return the message of this turn: the new part of the dialog, or the answer to the question of the task."""
+        """Return the message of this turn: the answer to the question of the task, or a new task."""
         turn, rounds = self._turn, len(self._turn.answers)
-        names = [turn.effect_id, str(self._failed), str(rounds)]
+        run = f"{turn.session_id}:{turn.opened_ms}"
+        names = [run, str(turn.turn_number), str(self._failed), str(rounds)]
         message = Message(
             message_id=derived_id(":".join(["a2a-message", *names])),
-            context_id=derived_id(f"a2a-context:{turn.session_id}:{turn.me.participant_id}"),
+            context_id=derived_id(f"a2a-context:{run}:{turn.me.participant_id}"),
             role=Role.ROLE_USER,
         )
-        if rounds:
-            asked = self._journal.get_answer(self._key(rounds - 1))
-            if asked is None:
-                raise AgentFailed("the task that asked is not known any more", retryable=False)
-            message.task_id = asked
-        message.parts.extend(await turn_parts(turn))
+        # None: there was no question, or the task that asked has failed since.
+        asking_task = self._journal.get_answer(self._key(rounds - 1)) if rounds else None
+        if asking_task is not None:
+            message.task_id = asking_task
+        message.parts.extend(await turn_parts(turn, is_reply=asking_task is not None))
         return SendMessageRequest(message=message)
 
     async def _follow(self, stream: AsyncIterator[StreamResponse]) -> Message | None:
@@ -234,9 +252,17 @@ class _Call:
         return response.status_update.status.state if is_status else None
 
     async def _store(self, task_id: str) -> None:
-        if task_id and task_id != self._task_id:
-            self._task_id = task_id
-            await self._journal.store_answers({self._key(len(self._turn.answers)): task_id})
+        """Store the id of the task, once. Raises AgentFailed: it breaks a rule, or is that of another task."""
+        host = self._options.host
+        if not task_id or task_id == self._task_id:
+            return
+        if self._task_id is not None:
+            raise AgentFailed(f"{host} sent an event of another task", retryable=False)
+        if len(task_id) > MAX_TASK_ID or not task_id.isprintable():
+            rule = f"must be at most {MAX_TASK_ID} printable characters"
+            raise AgentFailed(f"{host}: the id of its task {rule}", retryable=False)
+        self._task_id = task_id
+        await self._journal.store_answers({self._key(len(self._turn.answers)): task_id})
 
     async def _read_task(self) -> Task:
         if self._task_id is None:

@@ -13,16 +13,22 @@ from ...models.attachments import MAX_PER_MESSAGE, UNKNOWN_TYPE, Attachment, che
 from ...models.errors import AttachmentUnavailable, BadOutcome, InvalidInput
 from ...models.protocol.dialog import Message as DialogMessage
 from ...models.text.json_text import dump_json
-from ...models.turns.turn import DraftMessage, TurnContext, TurnOutcome
+from ...models.turns.turn import DraftMessage, GivenAnswer, TurnContext, TurnOutcome
 
 #: Maximum bytes of the files of one message; further ones are only named.
 MAX_FILE_BYTES = 16_777_216
 
 
-async def turn_parts(turn: TurnContext) -> list[Part]:
-    """Return the answer to the agent's question, or else the messages since the participant's last one, with their files."""
-    if turn.answers:
-        return [new_text_part(turn.answers[-1].text or "(no answer in time)")]
+async def turn_parts(turn: TurnContext, *, is_reply: bool) -> list[Part]:
+    """Return the parts of a message.
+
+    Args:
+        turn: The turn.
+        is_reply: Return the answer to the question of the task, instead of those of a new task: the messages since the
+            participant's last one, with their files, and the questions that earlier tasks have asked, with the answers.
+    """
+    if is_reply:
+        return [new_text_part(_answer_text(turn.answers[-1]))]
     messages = _new_messages(turn)
     parts = [new_text_part(_text(turn, messages))]
     left = MAX_FILE_BYTES
@@ -33,6 +39,10 @@ async def turn_parts(turn: TurnContext) -> list[Part]:
                 left -= len(data)
                 parts.append(new_raw_part(data, media_type=attachment.media_type, filename=attachment.name))
     return parts
+
+
+def _answer_text(answer: GivenAnswer) -> str:
+    return answer.text or "(no answer in time)"
 
 
 def _new_messages(turn: TurnContext) -> Sequence[DialogMessage]:
@@ -51,7 +61,9 @@ def _text(turn: TurnContext, messages: Sequence[DialogMessage]) -> str:
         request.append(
             f"Answer with JSON that is valid under this JSON schema:\n{dump_json(turn.output_schema)}"
         )
-    return "\n\n".join(filter(None, [*lines, *request])) or turn.purpose
+    text = "\n\n".join(filter(None, [*lines, *request])) or turn.purpose
+    answers = [f"Question: {answer.question.text}\nAnswer: {_answer_text(answer)}" for answer in turn.answers]
+    return "\n\n".join([text, *answers])
 
 
 def read_outcome(answer: Task | Message) -> TurnOutcome:

@@ -48,7 +48,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         """Send a request to a checked address.
 
         Raises:
-            AgentFailed: The address may not be called, or its look-up failed.
+            AgentFailed: The address may not be called, its look-up failed, or the answer is compressed.
         """
         host, is_encrypted = request.url.host, request.url.scheme == "https"
         if host.lower() != self._host:
@@ -57,9 +57,13 @@ class CheckedTransport(httpx.AsyncBaseTransport):
             resolve_checked, networks=self._networks, is_encrypted=is_encrypted, resolve=self._resolve
         )
         addresses = await asyncio.to_thread(check, host, request.url.port or (443 if is_encrypted else 80))
+        request.headers["Accept-Encoding"] = "identity"  # httpx decodes a body after its size was counted
         response = await self._send(request, [address for address, _ in addresses])
         if not isinstance(response.stream, httpx.AsyncByteStream):  # the inner transport is async
             raise TypeError(type(response.stream))
+        if (encoding := response.headers.get("content-encoding", "identity").lower()) != "identity":
+            await response.stream.aclose()
+            raise AgentFailed(f"{host} answered with content encoding {encoding[:80]!r}", retryable=False)
         response.stream = _LimitedStream(response.stream, host, self._max_bytes)
         return response
 

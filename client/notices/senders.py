@@ -18,6 +18,9 @@ from .message import Notice, build_mail, chat_body
 #: Maximum seconds of one notice: look-up, connection, login and message.
 TIMEOUT_S = 30.0
 _SCHEMES = ("smtp", "smtps")
+#: Status codes of a chat that has not accepted a message and may accept it later. After 408 and other codes from 500 on,
+#: a gateway may have passed the message on.
+_BUSY_STATUSES = frozenset({425, 429, 503})
 
 
 class NoticeFailed(Exception):
@@ -155,9 +158,12 @@ def _post_to_chat(
     target = chat_target(person, settings)
     headers = {"Content-Type": "application/json"}
     answer = http_call(target, "POST", headers, body=chat_body(notice), on_connected=connected)
-    if not answer.is_success:
-        raise _RefusedError(
-            f"{urlsplit(target.url).hostname} answered HTTP {answer.status}",
-            retryable=answer.is_transient,
-            retry_after_s=answer.retry_after_s,
-        )
+    if answer.is_success:
+        return
+    is_busy = answer.status in _BUSY_STATUSES
+    error_type = AgentFailed if answer.is_transient and not is_busy else _RefusedError
+    raise error_type(
+        f"{urlsplit(target.url).hostname} answered HTTP {answer.status}",
+        retryable=is_busy,
+        retry_after_s=answer.retry_after_s,
+    )

@@ -257,6 +257,9 @@ class TurnContext(Frozen):
     """Input of an agent for one turn."""
 
     session_id: str
+    #: Time at which the session was opened, in milliseconds since the epoch: an id may be used again after a session has
+    #: expired. It is not part of the JSON.
+    opened_ms: int = Field(default=0, exclude=True)
     mode: CollabMode
     #: Every participant has one turn in every round.
     one_turn_each: bool = False

@@ -109,6 +109,7 @@ def turn_context(
     messages = own_tool_uses((*earlier, *dialog), planned.participant)
     return TurnContext(
         session_id=facts.session_id,
+        opened_ms=state.opened_ms,
         mode=facts.collab.mode,
         one_turn_each=mode.one_turn_each,
         title=facts.collab.title,

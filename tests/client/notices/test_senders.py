@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 from email.message import EmailMessage
 
 import pytest
 
+from servers.remote_system import RemoteSystem
 from symposia.agents.people import PersonEntry
 from symposia.agents.remote.mail_call import MailServer, send_message
-from symposia.client.notices.senders import chat_target, mail_server
+from symposia.client.notices.message import Notice
+from symposia.client.notices.senders import NoticeFailed, chat_target, mail_server, send_notice
 from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput, MailNotAnswered
+from symposia.models.text.ids import new_id, utcnow
+from symposia.models.turns.turn import Expects, Question
+from symposia.models.turns.waiting import Pending
 
 
 @pytest.mark.parametrize(
@@ -51,6 +57,45 @@ def test_wrong_url_is_refused_without_its_password(monkeypatch: pytest.MonkeyPat
 def test_missing_variable_of_a_chat_is_named() -> None:
     with pytest.raises(InvalidInput, match=r"^NO_SUCH_CHAT: must be set"):
         chat_target(PersonEntry(chat="NO_SUCH_CHAT"), load_settings())
+
+
+@pytest.fixture
+def chat() -> Iterator[RemoteSystem]:
+    chat = RemoteSystem()
+    yield chat
+    chat.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "may_have_arrived", "is_retryable"),
+    [(429, False, True), (503, False, True), (404, False, False), (408, True, False), (502, True, False)],
+)
+def test_status_of_a_chat_says_whether_it_may_have_arrived(
+    monkeypatch: pytest.MonkeyPatch,
+    chat: RemoteSystem,
+    status: int,
+    may_have_arrived: bool,
+    is_retryable: bool,
+) -> None:
+    monkeypatch.setenv("CHAT_ANN", chat.url)
+    monkeypatch.setenv("SYMPOSIA_NOTICES_NETWORKS", "127.0.0.0/8")
+    pending = Pending(
+        session_id=new_id(),
+        title="The letter",
+        turn_number=1,
+        participant="ann",
+        asked=("ann",),
+        question=Question(to="ann"),
+        is_own=True,
+        expects=Expects.MESSAGE,
+        reply_token="token",
+        asked_at=utcnow(),
+    )
+    chat.answers = [(status, {})]
+    ann, notice = PersonEntry(chat="CHAT_ANN"), Notice(new_id(), "question", "ann", pending)
+    with pytest.raises(NoticeFailed, match=f"answered HTTP {status}") as error:
+        send_notice(notice, "chat", ann, load_settings(), on_connected=lambda: None)
+    assert (error.value.may_have_arrived, error.value.is_retryable) == (may_have_arrived, is_retryable)
 
 
 def test_silent_mail_server_ends_at_the_time_limit() -> None:

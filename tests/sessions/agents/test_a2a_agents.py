@@ -6,8 +6,9 @@ import pytest
 
 from documents.pages import Page
 from live import result_of, until
+from symposia.models.protocol.collab import Collab, Participant
 from symposia.state.redis.connect import connect
-from symposia.state.redis.keys import calls_key
+from symposia.state.redis.keys import calls_key, session_key
 
 a2a_agent = pytest.importorskip("servers.tools.a2a_agent", reason="needs the extra a2a")
 
@@ -85,6 +86,17 @@ def test_question_goes_to_a_person_and_back(sessions, remote):
     assert second.task_id
 
 
+def test_task_that_fails_after_an_answer_is_tried_again(sessions, agent):
+    job = sessions(agent, approvers=["ann"])("ask me")
+    until(job.pending, what="the question is asked")
+    job.reply("ann", "fail with green")
+    assert "Question: which colour?\nAnswer: fail with green" in result_of(job).dialog.messages[-1].content
+    assert "the task failed: no paper" in errors_of(job)
+    asking, reply, again = agent.executor.received
+    assert asking.task_id in {"", reply.task_id}
+    assert again.task_id != reply.task_id
+
+
 def test_question_without_a_person_fails_the_turn(sessions, agent):
     job = sessions(agent)("ask me")
     result_of(job)
@@ -101,6 +113,20 @@ def test_killed_worker_leaves_one_task(sessions, installation, remote):
     remote.executor.is_released = True
     assert result_of(job).dialog.messages[-1].content == "got wait for it"
     assert len(remote.executor.received) == 1
+
+
+def test_id_of_an_expired_session_causes_a_new_task(sessions, installation, agent):
+    sessions(agent)
+    bob = Participant(participant_id="bob")
+    collab = Collab(title="Paint", purpose="Choose.", mode="round_robin", participants=[bob])
+    for _ in range(2):
+        job = installation.client.submit(collab, agents={"bob": "researcher"}, stop={"max_rounds": 1})
+        assert result_of(job).dialog.messages[-1].content == "got Choose."
+        with connect(installation.redis_url) as redis:
+            redis.delete(*redis.scan_iter(session_key(job.id, "*")))
+    earlier, later = agent.executor.received
+    assert earlier.message_id != later.message_id
+    assert earlier.context_id != later.context_id
 
 
 def test_failed_task_is_tried_again(sessions, agent):

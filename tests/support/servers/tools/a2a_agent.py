@@ -24,12 +24,13 @@ from servers.ports import HOST, own_port
 
 
 class Executor(AgentExecutor):
-    """Answers with what it got; `ask`, `fail`, `wait` and `file` in the text make it do so."""
+    """Answers with what it got; `ask`, `fail` (once), `wait` and `file` in the text make it do so."""
 
     def __init__(self) -> None:
         self.received: list[Message] = []
         #: The end of the waiting ones.
         self.is_released = False
+        self.has_failed = False
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         self.received.append(context.message)
@@ -41,9 +42,10 @@ class Executor(AgentExecutor):
         if "wait" in text:
             while not self.is_released:  # noqa: ASYNC110 - it is set by another thread
                 await asyncio.sleep(0.02)
-        if "ask" in text:
+        if "ask" in text and "Answer: " not in text:
             await updater.requires_input(_say(updater, "which colour?"))
-        elif "fail" in text and len(self.received) == 1:
+        elif "fail" in text and not self.has_failed:
+            self.has_failed = True
             await updater.failed(_say(updater, "no paper"))
         elif "reject" in text:
             await updater.reject(_say(updater, "not mine"))
@@ -69,6 +71,10 @@ class RemoteAgent:
     def __init__(self, *, streaming: bool = True, token: str = "") -> None:
         self.executor = Executor()
         self.statuses: list[int] = []
+        #: Body and headers of all answers but the card; None: those of the agent.
+        self.body: tuple[bytes, dict[str, str]] | None = None
+        #: Content encodings that requests have accepted.
+        self.encodings: set[str | None] = set()
         self.token = token
         port = own_port()
         self.url = f"http://{HOST}:{port}"
@@ -94,7 +100,10 @@ class RemoteAgent:
         until(lambda: self._server.started, what="the agent listens")
 
     async def _check(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        self.encodings.add(request.headers.get("accept-encoding"))
         if request.method == "POST":
+            if self.body is not None:
+                return Response(self.body[0], headers=self.body[1])
             if self.token and request.headers.get("authorization") != f"Bearer {self.token}":
                 return PlainTextResponse("who are you?", 401)
             if self.statuses:
