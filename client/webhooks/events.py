@@ -141,7 +141,12 @@ class WebhookEvents:
             delivery_id = derived_id("|".join(map(str, ("webhook", name, event.value, *identity))))
             word = self._store.add(delivery_id, webhook=name, event=event.value, subject=subject, body=body)
             if word == "full":
-                log.error("webhook %s: %s of %s is not sent: too many deliveries are waiting", name, event.value, subject)
+                log.error(
+                    "webhook %s: %s of %s is not sent: too many deliveries are waiting",
+                    name,
+                    event.value,
+                    subject,
+                )
         self._fault_hook("after-queue")
 
 
