@@ -12,8 +12,11 @@ import pytest
 
 from documents.pages import Page
 from live import until
+from review_tools.batches import head
 from review_tools.pulls import a_reviewed_pull, on_line
 from servers.remote_system import SECRET, RemoteSystem
+from symposia.client.building.app import create_app
+from symposia.client.building.reviews import build_review_context
 from symposia.client.building.webhooks import webhook_deliverer, webhook_events
 from symposia.client.webhooks.deliverer import RETRY_FOR_MS
 from symposia.client.webhooks.webhooks_file import EventType, WebhooksConfig
@@ -240,6 +243,22 @@ def test_end_of_a_review_is_queued_once(redis_url: str, tmp_path: Path) -> None:
     event = json.loads(delivery.body)
     assert (delivery.webhook, event["type"], event["data"]["run_id"]) == ("ops", "review.ended", run.id)
     assert "findings" not in event["data"]
+
+
+def test_wrong_file_does_not_stop_the_end_of_a_review(
+    redis_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, run = tmp_path / "webhooks.toml", a_reviewed_pull(on_line(2, "S105"))
+    settings = load_settings(redis_url=redis_url, webhooks_file=file)
+    app = create_app(settings)
+    with connect(redis_url) as redis:
+        context = build_review_context(lambda: app, settings, redis, None)
+        file.write_text("x")
+        context.on_run_ended(run, head())
+        assert "is not sent to webhooks: webhooks_file: must be valid TOML" in caplog.text
+        file.write_text(FILE)
+        context.on_run_ended(run, head())
+        assert len([*WebhookStore(redis).deliveries()]) == 1
 
 
 def test_queue_is_bounded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
