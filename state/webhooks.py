@@ -1,6 +1,7 @@
-"""Deliveries of events to webhooks in Redis: the queue, and a record of each delivery. The client must decode responses.
+"""Deliveries of events to webhooks in Redis: queues, and a record of each delivery. The client must decode responses.
 
-All keys are in one slot, so that one script queues a delivery and writes its record. Every key expires.
+Each webhook has its own queue, so that those of a slow one are not in the way of others. All keys are in one slot, so that
+one script queues a delivery and writes its record. Every key expires.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from typing import cast
 
 from redis import Redis
 
-from .redis.due_index import DueIndex
-from .redis.keys import WEBHOOK_DELIVERIES, WEBHOOK_QUEUE, webhook_delivery_key, webhook_waiting_key
+from .redis.keys import WEBHOOK_DELIVERIES, WEBHOOK_WAITING, webhook_delivery_key, webhook_queue_key
 from .redis.readers import server_ms
 from .redis.scripts import ScriptValue, call_script
 
-#: Maximum number of queued deliveries, of those to one webhook, and of listed ones.
+#: Maximum number of waiting deliveries, of those to one webhook, and of listed ones.
 MAX_QUEUED, MAX_QUEUED_OF_ONE, MAX_LISTED = 10_000, 2_000, 10_000
 #: Milliseconds for which a delivery is recorded.
 TTL_MS = 7 * 86_400_000
@@ -47,7 +47,7 @@ class WebhookDelivery:
     attempts: int
     #: Why the last attempt failed; empty: it did not.
     error: str
-    #: JSON that is sent.
+    #: JSON that is sent; empty: it was delivered, or did not fit into the queue.
     body: str
     #: Time of the last attempt; 0: there was none.
     tried_ms: int
@@ -73,35 +73,15 @@ class WebhookDelivery:
         )
 
 
-class WebhookQueue(DueIndex):
-    """Ids of queued deliveries, by the time of the next attempt."""
-
-    KEY = WEBHOOK_QUEUE
-
-    def postpone(self, delivery_id: str, in_ms: int) -> None:
-        """Set the time of the next attempt of a claimed delivery, in milliseconds from now."""
-        self._client.zadd(WEBHOOK_QUEUE, {delivery_id: server_ms(self._client) + in_ms}, xx=True)
-
-    def remove(self, delivery_id: str) -> None:
-        """Remove a delivery that is not waiting, or whose record has expired."""
-        self._client.zrem(WEBHOOK_QUEUE, delivery_id)
-
-
 class WebhookStore:
     """Deliveries of events in one Redis. All methods raise RedisUnavailable."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
-        self.queue = WebhookQueue(client)
 
     def add(self, delivery_id: str, *, webhook: str, event: str, subject: str, body: str) -> str:
         """Queue a delivery; return `queued`, `exists` or `full`."""
-        keys = [
-            WEBHOOK_QUEUE,
-            WEBHOOK_DELIVERIES,
-            webhook_delivery_key(delivery_id),
-            webhook_waiting_key(webhook),
-        ]
+        keys = _keys(webhook, delivery_id)
         args: dict[str, ScriptValue] = {
             "id": delivery_id,
             "webhook": webhook,
@@ -113,48 +93,56 @@ class WebhookStore:
             "most_listed": MAX_LISTED,
             "ttl_ms": TTL_MS,
         }
-        return str(call_script(self._client, "webhooks/add", keys, args)[0])
+        word, *answer = call_script(self._client, "webhooks/add", keys, args)
+        if answer and (unlisted := answer[0]):
+            self._client.delete(*map(webhook_delivery_key, unlisted))
+        return str(word)
 
     def get(self, delivery_id: str) -> WebhookDelivery | None:
         """Return a delivery; None: there is none, or it has expired."""
         fields = cast("dict[str, str]", self._client.hgetall(webhook_delivery_key(delivery_id)))
         return _read(delivery_id, fields)
 
+    def claim(self, webhook: str, *, limit: int, hold_ms: int) -> list[WebhookDelivery]:
+        """Claim up to `limit` due deliveries to a webhook; no other caller gets them for `hold_ms`."""
+        queue, claimed = webhook_queue_key(webhook), []
+        for delivery_id in call_script(
+            self._client, "due_index/claim", [queue], {"limit": limit, "hold_ms": hold_ms}
+        )[1]:
+            delivery = self.get(delivery_id)
+            if delivery is not None and delivery.state is DeliveryState.WAITING:
+                claimed.append(delivery)
+            else:  # the record has expired
+                self._client.zrem(queue, delivery_id)
+                self._client.zrem(WEBHOOK_WAITING, delivery_id)
+        return claimed
+
     def end_attempt(
         self, delivery: WebhookDelivery, state: DeliveryState, *, error: str = "", retry_in_ms: int = 0
     ) -> None:
         """Record the end of an attempt. `retry_in_ms`: milliseconds until the next one, if the delivery is waiting."""
-        keys = [
-            WEBHOOK_QUEUE,
-            webhook_delivery_key(delivery.id),
-            webhook_waiting_key(delivery.webhook),
-        ]
         args: dict[str, ScriptValue] = {
             "id": delivery.id,
             "state": state.value,
             "error": error,
             "retry_in_ms": retry_in_ms,
         }
-        call_script(self._client, "webhooks/end_attempt", keys, args)
+        call_script(self._client, "webhooks/end_attempt", _keys(delivery.webhook, delivery.id), args)
 
-    def send_again(self, delivery: WebhookDelivery) -> bool:
-        """Queue a recorded delivery again; return whether it exists."""
-        keys = [
-            WEBHOOK_QUEUE,
-            WEBHOOK_DELIVERIES,
-            webhook_delivery_key(delivery.id),
-            webhook_waiting_key(delivery.webhook),
-        ]
+    def send_again(self, delivery: WebhookDelivery) -> str:
+        """Queue a recorded delivery again; return `queued`, `missing` or `bodiless`."""
         args: dict[str, ScriptValue] = {"id": delivery.id, "ttl_ms": TTL_MS}
-        return bool(call_script(self._client, "webhooks/send_again", keys, args)[0] == "queued")
+        return str(
+            call_script(self._client, "webhooks/send_again", _keys(delivery.webhook, delivery.id), args)[0]
+        )
 
     def now_ms(self) -> int:
         """Return the server's time in milliseconds since the epoch."""
         return server_ms(self._client)
 
     def waiting(self) -> int:
-        """Return the number of queued deliveries."""
-        return int(self._client.zcard(WEBHOOK_QUEUE))
+        """Return the number of waiting deliveries."""
+        return int(self._client.zcard(WEBHOOK_WAITING))
 
     def deliveries(self) -> Iterator[WebhookDelivery]:
         """Yield the listed deliveries, newest first."""
@@ -166,6 +154,11 @@ class WebhookStore:
                 records = pipe.execute()
             yield from filter(None, map(_read, ids, records))
             start += _PAGE
+
+
+def _keys(webhook: str, delivery_id: str) -> list[str]:
+    record = webhook_delivery_key(delivery_id)
+    return [WEBHOOK_WAITING, webhook_queue_key(webhook), WEBHOOK_DELIVERIES, record]
 
 
 def _read(delivery_id: str, fields: Mapping[str, str]) -> WebhookDelivery | None:

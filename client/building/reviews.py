@@ -5,11 +5,13 @@ Separate from `app.py`, because that imports Celery, and a program that only rea
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
 from ...config.settings import Settings
+from ...models.errors import RedisUnavailable, SymposiaError
 from ...reviews.batches.context import ReviewContext, ReviewQueue
 from ...reviews.state.decisions import DecisionStore
 from ...reviews.state.queues import ReviewIndex
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from ...reviews.values.runs import ReviewRun
     from ..webhooks.events import WebhookEvents
 
+log = logging.getLogger(__name__)
+
 
 def build_review_context(
     find_app: Callable[[], Celery], settings: Settings, client: Redis, archive: Archive | None
@@ -50,7 +54,12 @@ def build_review_context(
         from ...reviews.celery_tasks import deliverer_of
 
         deliverer_of(find_app()).queue_deliveries(run, head)
-        events().review_ended(run)
+        try:
+            events().review_ended(run)
+        except RedisUnavailable:  # the batch stays, and another worker ends it
+            raise
+        except SymposiaError as error:
+            log.error("the end of review %s is not sent to webhooks: %s", run.id, error)
 
     @cache
     def events() -> WebhookEvents:

@@ -29,6 +29,11 @@ class CallThreads:
         with self._lock:
             return self._most - self._running.total()
 
+    def free_of(self, key: str) -> int:
+        """Return the number of calls that may start for a key."""
+        with self._lock:
+            return min(self._most - self._running.total(), self._most_of_one - self._running[key])
+
     def start(self, key: str, call: Callable[[], object]) -> bool:
         """Start a call, which raises nothing; False: too many are running for the key."""
         with self._lock:

@@ -28,10 +28,8 @@ _MAX_CALLS, _MAX_CALLS_OF_ONE = 8, 4
 RETRY_FOR_MS, MAX_DELAY_MS = 86_400_000, 3_600_000
 #: Milliseconds for which a delivery is claimed: longer than a call may take.
 HOLD_MS = 90_000
-#: Milliseconds until a delivery is checked again whose webhook has no free call.
-_BUSY_MS = 10_000
-#: Maximum number of claims of a sweep: if a webhook is slow, each may find deliveries that cannot start.
-_MAX_CLAIMS = 50
+#: Seconds after which a thread takes no further delivery to its webhook, because others may wait: the interval of the loop.
+_THREAD_S = 1.0
 #: Maximum characters of an error.
 _MAX_ERROR = 300
 
@@ -95,32 +93,25 @@ class WebhookDeliverer:
 
     def sweep(self) -> int:
         """Start the calls that are due, each in a thread; return their number. Raises RedisUnavailable."""
-        if not self._config().webhooks:
-            return 0
         started = 0
-        for _ in range(_MAX_CLAIMS):
-            if (free := self._calls.free) <= 0:
-                break
-            claimed = self._store.queue.claim(limit=free, hold_ms=self._hold_ms)
-            for delivery_id in claimed:
-                started += self._start(delivery_id)
-            if len(claimed) < free:
-                break
+        # First the webhooks with the fewest running calls, so that slow ones do not take all.
+        for name in sorted(self._config().webhooks, key=self._calls.free_of, reverse=True):
+            for delivery in self._claim(name, self._calls.free_of(name)):
+                started += self._calls.start(name, partial(self._run, delivery))
         return started
 
-    def _start(self, delivery_id: str) -> bool:
-        delivery = self._store.get(delivery_id)
-        if delivery is None or delivery.state is not DeliveryState.WAITING:
-            self._store.queue.remove(delivery_id)
-            return False
-        if not self._calls.start(delivery.webhook, partial(self._run, delivery)):
-            self._store.queue.postpone(delivery_id, _BUSY_MS)
-            return False
-        return True
+    def _claim(self, name: str, limit: int) -> list[WebhookDelivery]:
+        return self._store.claim(name, limit=limit, hold_ms=self._hold_ms) if limit > 0 else []
 
     def _run(self, delivery: WebhookDelivery) -> None:
+        """Attempt a delivery, and further ones to its webhook if it answers quickly."""
+        ends_at, deliveries = time.monotonic() + _THREAD_S, [delivery]
         try:
-            self.attempt(delivery)
+            while deliveries:
+                delivery = deliveries.pop()
+                self.attempt(delivery)
+                if time.monotonic() < ends_at:
+                    deliveries = self._claim(delivery.webhook, 1)
         except RedisUnavailable as error:
             log.warning("delivery %s to webhook %s, will retry: %s", delivery.id, delivery.webhook, error)
 

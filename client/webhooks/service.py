@@ -151,7 +151,7 @@ class Webhooks:
         return [*islice(found, count)]
 
     def send(self, name: str, delivery: str) -> WebhookDelivery:
-        """Queue a delivery again, with the same id and body. Workers send it.
+        """Queue a failed delivery again, with the same id and body. Workers send it.
 
         Args:
             name: The webhook.
@@ -162,14 +162,18 @@ class Webhooks:
 
         Raises:
             AmbiguousId: Several deliveries have ids that start with this.
-            InvalidInput: There is no such webhook or delivery.
+            InvalidInput: There is no such webhook or delivery, or its body is deleted.
             RedisUnavailable: Redis does not answer.
         """
         self._config().webhook(name)
         fitting = [it for it in self._store.deliveries() if it.webhook == name and it.id.startswith(delivery)]
         if len(fitting) > 1:
             raise AmbiguousId(delivery, [it.id for it in fitting], kind="deliveries")
-        if not fitting or not self._store.send_again(fitting[0]):
+        word = self._store.send_again(fitting[0]) if fitting else "missing"
+        if word == "bodiless":
+            rule = "has no body: it was delivered, or did not fit into the queue"
+            raise InvalidInput("delivery", delivery, rule)
+        if word == "missing":
             raise InvalidInput("delivery", delivery, f"must be a delivery of the webhook {name}")
         return fitting[0]
 

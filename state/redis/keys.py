@@ -114,7 +114,7 @@ REVIEWS_DUE = f"{PREFIX}:reviews:due"
 DELIVERIES = f"{PREFIX}:deliveries"
 FAILED_DELIVERIES = f"{PREFIX}:deliveries:failed"
 DECISIONS = f"{PREFIX}:reviews:decisions"
-WEBHOOK_QUEUE = f"{PREFIX}:{{webhooks}}:queue"
+WEBHOOK_WAITING = f"{PREFIX}:{{webhooks}}:waiting"
 WEBHOOK_DELIVERIES = f"{PREFIX}:{{webhooks}}:deliveries"
 HOOK_QUEUE = f"{PREFIX}:{{hooks}}:queue"
 MEMORY_COUNTS = f"{PREFIX}:memory"
@@ -261,9 +261,9 @@ def webhook_delivery_key(delivery_id: str) -> str:
     return f"{PREFIX}:{{webhooks}}:delivery:{delivery_id}"
 
 
-def webhook_waiting_key(webhook: str) -> str:
-    """Return the key of the waiting deliveries to a webhook."""
-    return f"{PREFIX}:{{webhooks}}:waiting:{webhook}"
+def webhook_queue_key(webhook: str) -> str:
+    """Return the key of the queue of a webhook."""
+    return f"{PREFIX}:{{webhooks}}:queue:{webhook}"
 
 
 def hook_key(part: str, name: str) -> str:

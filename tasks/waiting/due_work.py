@@ -103,10 +103,14 @@ def apply_deadline_policy(runtime: Runtime, parked: ParkedTurn) -> TurnEnd:
             reply = parked.build_answer(policy.default, by=None, rule=ReplyRule.DEADLINE)
         case TimeoutAction.REASSIGN if waiting.is_own:
             return _reassign(runtime, parked)
-        case TimeoutAction.REASSIGN if policy.to not in waiting.asked and may_ask_next(parked.facts, waiting):
+        # Not `policy.to in waiting.asked`: `escalate_to` may have added the same person before the deadline.
+        case TimeoutAction.REASSIGN if not (
+            waiting.escalated or waiting.asked == (policy.to,)
+        ) and may_ask_next(parked.facts, waiting):
             return _ask_another(runtime, parked, "turn.reassigned", (str(policy.to),), new_token=new_id())
         case TimeoutAction.ESCALATE if not waiting.escalated and may_ask_next(parked.facts, waiting):
-            return _ask_another(runtime, parked, "turn.escalated", (*waiting.asked, str(policy.to)))
+            names = tuple(dict.fromkeys((*waiting.asked, str(policy.to))))
+            return _ask_another(runtime, parked, "turn.escalated", names)
         case TimeoutAction.ESCALATE:
             return fail_parked_turn(runtime, parked, _NO_ANSWER, rule=ReplyRule.DEADLINE)
         case TimeoutAction.CANCEL:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from documents.pages import Page
 from live import until
+from review_tools.batches import head
 from review_tools.pulls import a_reviewed_pull, on_line
 from servers.remote_system import SECRET, RemoteSystem
-from symposia.client.building.webhooks import webhook_events
-from symposia.client.webhooks.deliverer import RETRY_FOR_MS, WebhookDeliverer
+from symposia.client.building.app import create_app
+from symposia.client.building.reviews import build_review_context
+from symposia.client.building.webhooks import webhook_deliverer, webhook_events
+from symposia.client.webhooks.deliverer import RETRY_FOR_MS
 from symposia.client.webhooks.webhooks_file import EventType, WebhooksConfig
 from symposia.config.settings import load_settings
 from symposia.models.errors import DeliveryFailed, InvalidInput
 from symposia.state.redis.connect import connect
-from symposia.state.redis.keys import DUE, WEBHOOK_QUEUE, webhook_delivery_key
+from symposia.state.redis.keys import DUE, WEBHOOK_WAITING, webhook_delivery_key
 from symposia.state.webhooks import DeliveryState, WebhookStore
 
 PAGE = Page("docs/webhooks.md")
@@ -129,7 +132,7 @@ def test_end_arrives_although_worker_is_killed(
         installation.start_worker(app="processes.webhook_app")
     until(lambda: len(receiver.deliveries) == calls, what="the event arrives", timeout_s=DEADLINE_S)
     with connect(installation.redis_url) as redis:
-        until(lambda: not redis.zcard(WEBHOOK_QUEUE), what="nothing is left to send")
+        until(lambda: not redis.zcard(WEBHOOK_WAITING), what="nothing is left to send")
     (delivery,) = installation.client.webhooks.deliveries("ops")
     assert delivery.state is DeliveryState.DELIVERED
     assert len(receiver.deliveries) == calls
@@ -151,10 +154,8 @@ def test_receiver_fails_then_accepts(installation: Any, receiver: RemoteSystem) 
     (delivery,) = webhooks.deliveries()
     assert (delivery.attempts, delivery.error) == (3, "")
     assert len({headers["webhook-id"] for headers, _ in receiver.deliveries}) == 1
-    # again, by hand
-    assert webhooks.send("ops", delivery.id[:8]).id == delivery.id
-    until(lambda: len(receiver.deliveries) == 4, what="it is sent again", timeout_s=DEADLINE_S)
-    assert receiver.deliveries[3][1] == receiver.deliveries[0][1]
+    with pytest.raises(InvalidInput, match="has no body: it was delivered"):
+        webhooks.send("ops", delivery.id[:8])
 
 
 def test_delivery_fails_after_a_day(installation: Any, receiver: RemoteSystem) -> None:
@@ -169,9 +170,14 @@ def test_delivery_fails_after_a_day(installation: Any, receiver: RemoteSystem) -
     with connect(installation.redis_url) as redis:
         redis.hset(webhook_delivery_key(delivery.id), "created_ms", delivery.created_ms - RETRY_FOR_MS)
         until(lambda: webhooks.deliveries(failed=True), what="it has failed", timeout_s=DEADLINE_S)
-        assert not redis.zcard(WEBHOOK_QUEUE)
+        assert not redis.zcard(WEBHOOK_WAITING)
     (failed,) = webhooks.deliveries("ops", failed=True)
     assert failed.error == "127.0.0.1 answered HTTP 503"
+    receiver.answers.clear()
+    receiver.deliveries.clear()
+    assert webhooks.send("ops", failed.id[:8]).id == failed.id
+    until(lambda: receiver.deliveries, what="it is sent again", timeout_s=DEADLINE_S)
+    assert receiver.deliveries[0][1] == failed.body.encode()
 
 
 def test_events_are_those_of_the_tenant(installation: Any, receiver: RemoteSystem) -> None:
@@ -239,6 +245,22 @@ def test_end_of_a_review_is_queued_once(redis_url: str, tmp_path: Path) -> None:
     assert "findings" not in event["data"]
 
 
+def test_wrong_file_does_not_stop_the_end_of_a_review(
+    redis_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, run = tmp_path / "webhooks.toml", a_reviewed_pull(on_line(2, "S105"))
+    settings = load_settings(redis_url=redis_url, webhooks_file=file)
+    app = create_app(settings)
+    with connect(redis_url) as redis:
+        context = build_review_context(lambda: app, settings, redis, None)
+        file.write_text("x")
+        context.on_run_ended(run, head())
+        assert "is not sent to webhooks: webhooks_file: must be valid TOML" in caplog.text
+        file.write_text(FILE)
+        context.on_run_ended(run, head())
+        assert len([*WebhookStore(redis).deliveries()]) == 1
+
+
 def test_queue_is_bounded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("symposia.state.webhooks.MAX_QUEUED", 2)
     with connect(redis_url) as redis:
@@ -246,30 +268,57 @@ def test_queue_is_bounded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> No
         event = {"webhook": "ops", "event": "session.ended", "subject": "s", "body": "{}"}
         words = [store.add(f"id{number}", **event) for number in (1, 2, 2, 3)]
         assert words == ["queued", "queued", "exists", "full"]
-        assert [it.state for it in store.deliveries()].count(DeliveryState.FAILED) == 1
-        assert store.send_again(next(store.deliveries()))
-        assert store.waiting() == 3
+        (full,) = (it for it in store.deliveries() if it.state is DeliveryState.FAILED)
+        assert (full.body, store.send_again(full), store.waiting()) == ("", "bodiless", 2)
 
 
-def test_sweep_ends_if_a_webhook_is_slow(
-    redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_records_are_deleted_with_their_place_in_the_list(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("symposia.client.webhooks.deliverer._MAX_CLAIMS", 3)
-    file = tmp_path / "webhooks.toml"
-    file.write_text(FILE)
-    config, gate = WebhooksConfig.load(file, getenv={}.get), threading.Event()
+    monkeypatch.setattr("symposia.state.webhooks.MAX_LISTED", 2)
+    event = {"webhook": "ops", "event": "session.ended", "subject": "s", "body": "{}"}
     with connect(redis_url) as redis:
         store = WebhookStore(redis)
-        for number in range(30):
-            store.add(f"id{number}", webhook="ops", event="session.ended", subject="s", body="{}")
-        slow = WebhookDeliverer(
-            lambda: config, store, first_delay_ms=60_000, fault_hook=lambda _: gate.wait(DEADLINE_S)
-        )
-        before_ms = store.now_ms()
-        assert slow.sweep() == 4
-        assert store.queue.count_due(before_ms=before_ms) == 30 - 8 - 4 - 4
-        gate.set()
-        until(lambda: sum(it.attempts for it in store.deliveries()) == 4, what="the calls have ended")
+        for number in range(4):
+            store.add(f"id{number}", **event)
+            if number != 1:  # this one waits
+                (delivery,) = (it for it in store.deliveries() if it.id == f"id{number}")
+                store.end_attempt(delivery, DeliveryState.DELIVERED)
+                assert next(store.deliveries()).body == ""
+        assert (store.get("id0"), {it.id for it in store.deliveries()}) == (None, {"id2", "id3"})
+        waiting = store.get("id1")
+        assert waiting is not None
+        store.end_attempt(waiting, DeliveryState.DELIVERED)
+        assert (store.get("id1"), store.waiting()) == (None, 0)
+
+
+def test_slow_webhook_keeps_no_other_waiting(
+    redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, quick, answered = RemoteSystem(), RemoteSystem(), Event()
+    slow.heard = lambda _: answered.wait(DEADLINE_S)
+    monkeypatch.setenv("OPS_SECRET", SECRET)
+    entry = 'url = "{}"\nsecret_env = "OPS_SECRET"\nevents = ["session.ended"]\nnetworks = ["127.0.0.0/8"]\n'
+    file = tmp_path / "webhooks.toml"
+    file.write_text(f"[webhooks.slow]\n{entry.format(slow.url)}[webhooks.quick]\n{entry.format(quick.url)}")
+    event = {"event": "session.ended", "subject": "s", "body": "{}"}
+    try:
+        with connect(redis_url) as redis:
+            store = WebhookStore(redis)
+            deliverer = webhook_deliverer(load_settings(redis_url=redis_url, webhooks_file=file), redis)
+            for number in range(20):
+                store.add(f"slow{number}", webhook="slow", **event)
+            store.add("quick", webhook="quick", **event)
+            assert deliverer.sweep() == 5
+            until(lambda: len(quick.deliveries) == 1, what="the other one is delivered")
+            assert deliverer.sweep() == 0
+            assert len(store.claim("slow", limit=100, hold_ms=60_000)) == 16  # for other processes
+            answered.set()
+            until(lambda: store.waiting() == 16, what="the calls end")
+    finally:
+        answered.set()
+        slow.close()
+        quick.close()
 
 
 def test_dead_webhook_leaves_room_for_others(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,6 +345,6 @@ def test_delivery_that_is_sent_again_begins_anew(redis_url: str) -> None:
         old = store.get("old")
         assert old is not None
         store.end_attempt(old, DeliveryState.FAILED, error="HTTP 500")
-        assert store.send_again(old)
+        assert store.send_again(old) == "queued"
         first = next(store.deliveries())
     assert (first.id, first.attempts, first.error) == ("old", 0, "")

@@ -32,7 +32,7 @@ FIRST_KEYS = {
     "worker_leases": {"leases"},
     "notices": {"notices"},
     "steps": {"step"},
-    "webhooks": {"queue"},
+    "webhooks": {"waiting"},
     "hooks": {"queue"},
     "tokens": {"index"},
     "claims": {"claim"},

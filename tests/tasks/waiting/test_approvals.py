@@ -222,6 +222,20 @@ def test_escalation_asks_another_person_to_decide(begin):
     assert len(payments) == 1
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("then", "asked"), [("reassign", ("ben",)), ("escalate", ("ann", "ben"))])
+def test_person_of_an_early_escalation_gets_a_new_period(begin, then, asked):
+    wait = f'\n[agents.ann]\nkind = "human"\ndeadline_s = 3\nthen = "{then}"\nto = "ben"\n'
+    wait += 'escalate_after_s = 0.1\nescalate_to = "ben"\n\n[agents.ben]\nkind = "human"\n'
+    installation, job = begin(pay(5), completion("Done."), text=wait, approvers=["ann", "ben"])
+    installation.sweep_until(job, lambda: job.pending()[0].asked == ("ann", "ben"))
+    (first,) = job.pending()
+    installation.sweep_until(job, lambda: job.pending()[0].until > first.until)
+    assert job.pending()[0].asked == asked
+    decide(installation, job, "approve", by="ben")
+    assert len(payments) == 1
+
+
 @pytest.mark.parametrize(
     ("tool", "how", "reason"),
     [
