@@ -31,6 +31,7 @@ from .models.errors import (
     InvariantViolation as InvariantViolation,
     LifecycleError as LifecycleError,
     Locked as Locked,
+    MailNotAnswered as MailNotAnswered,
     MessageTooLarge as MessageTooLarge,
     MissingPackage as MissingPackage,
     NewerFormat as NewerFormat,

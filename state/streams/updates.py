@@ -141,10 +141,15 @@ class UpdateReader:
         """Yield the entries of a read, then the output of running turns."""
         stored = {stream: batches.get(session_key(self._session_id, stream), []) for stream in _RANKS}
         full = [entry_key(entries[-1][0])[0] for entries in stored.values() if len(entries) >= PAGE]
-        # What is later than the last entry of a full page is read again, so that all is in the order of its time.
+        # What is later than the last entry of a full page is read again, so that all is in the order of its time. So is
+        # the end: entries of the same millisecond may be on the next page.
         until_ms = min(full, default=_MAX_ID)
         early = {
-            stream: [entry for entry in entries if entry_key(entry[0])[0] <= until_ms]
+            stream: [
+                (entry_id, text)
+                for entry_id, text in entries
+                if entry_key(entry_id)[0] <= until_ms and not (full and END_MARK in text)
+            ]
             for stream, entries in stored.items()
         }
         for update in merge_entries(early, self.cursor):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -18,7 +20,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from live import until
 from scaling import patient
 from symposia import AgentBinding, InvalidInput, LocalClient, ResultTimeout, run_local, run_local_sync
-from symposia.client.in_process.server import stop_idle_server
+from symposia.client.in_process.server import borrow_server, stop_idle_server
 from symposia.models.turns.items import NewItem
 from symposia.models.turns.turn import Decision, TurnContext, TurnOutcome
 from symposia.state.redis.connect import connect
@@ -238,6 +240,62 @@ def test_next_client_finds_an_empty_server():
     assert urls[0] == urls[1]
     with LocalClient({"ada": ada}) as one, LocalClient({"ada": ada}) as two:
         assert one.redis_url != two.redis_url
+
+
+def test_a_fork_leaves_the_server_of_its_parent(tmp_path: Path):
+    program = tmp_path / "forks.py"
+    program.write_text(FORKS)
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=patient(60), check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "kept\n"), done.stderr
+
+
+FORKS = """
+import os, sys
+from symposia.client.in_process.server import borrow_server, stop_idle_server
+from symposia.state.redis.connect import connect
+
+def fork(act):
+    if (pid := os.fork()) == 0:
+        act()
+        sys.exit()
+    assert os.waitpid(pid, 0)[1] == 0
+
+def borrow():
+    with borrow_server():
+        pass
+
+with borrow_server():  # becomes idle
+    pass
+fork(borrow)
+fork(stop_idle_server)
+with borrow_server() as url, connect(url) as redis:
+    redis.set("of the parent", 1)
+    folder = redis.config_get("dir")["dir"]
+    if os.fork() == 0:
+        sys.exit()  # leaves the block
+    assert os.wait()[1] == 0
+    assert redis.exists("of the parent")
+with borrow_server() as again:
+    assert again == url
+    assert os.path.isdir(folder)
+print("kept")
+"""
+
+
+def test_folder_of_a_dead_server_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    stop_idle_server()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = children()
+    with borrow_server() as first:
+        pass
+    (pid,) = children() - before
+    psutil.Process(pid).kill()
+    with borrow_server() as second:
+        assert second != first
+        assert len(list(tmp_path.iterdir())) == 1
+    stop_idle_server()
 
 
 def children() -> set[int]:
