@@ -133,8 +133,6 @@ def send_notice(
             _post_to_chat(notice, person, settings, connected)
     except MailNotAnswered as error:
         raise NoticeFailed(error, may_have_arrived=is_connected) from None
-    except _RefusedError as error:
-        raise NoticeFailed(error, may_have_arrived=False) from None
     except AgentFailed as error:
         raise NoticeFailed(error, may_have_arrived=is_connected and channel == "chat") from None
 
@@ -148,10 +146,6 @@ def _send_mail(
     send_message(mail_server(settings), mail, on_connected=connected)
 
 
-class _RefusedError(AgentFailed):
-    """The host has answered that it does not accept the message."""
-
-
 def _post_to_chat(
     notice: Notice, person: PersonEntry, settings: Settings, connected: Callable[[], None]
 ) -> None:
@@ -161,9 +155,9 @@ def _post_to_chat(
     if answer.is_success:
         return
     is_busy = answer.status in _BUSY_STATUSES
-    error_type = AgentFailed if answer.is_transient and not is_busy else _RefusedError
-    raise error_type(
+    refusal = AgentFailed(
         f"{urlsplit(target.url).hostname} answered HTTP {answer.status}",
         retryable=is_busy,
         retry_after_s=answer.retry_after_s,
     )
+    raise NoticeFailed(refusal, may_have_arrived=answer.is_transient and not is_busy)
