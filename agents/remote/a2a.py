@@ -212,7 +212,7 @@ class _Call:
             context_id=derived_id(f"a2a-context:{run}:{turn.me.participant_id}"),
             role=Role.ROLE_USER,
         )
-        # None: there was no question, or the task that asked has failed since.
+        # None: there was no question, or the task that asked has failed or is forgotten.
         asking_task = self._journal.get_answer(self._key(rounds - 1)) if rounds else None
         if asking_task is not None:
             message.task_id = asking_task

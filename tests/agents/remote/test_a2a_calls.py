@@ -11,6 +11,7 @@ import pytest
 
 from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.models.errors import AgentFailed
+from symposia.models.turns.turn import GivenAnswer, Question
 
 a2a_agent = pytest.importorskip("servers.tools.a2a_agent", reason="needs the extra a2a")
 from symposia.agents.remote.a2a import A2AAgent, A2AOptions  # noqa: E402 - needs the extra
@@ -80,3 +81,12 @@ def test_only_one_valid_task_id_is_stored(remote, journal, speak, turn, ids, mes
         speak(turn())
     assert not error.value.retryable
     assert journal.calls == stored
+
+
+def test_answer_to_a_forgotten_task_goes_to_a_new_one(journal, speak, turn):
+    journal.calls["a2a:0:0"] = "a-lost-task"
+    answered = turn(answers=[GivenAnswer(question=Question(to="bob", text="which colour?"), text="green")])
+    with pytest.raises(AgentFailed, match="does not know the task any more"):
+        speak(answered)
+    content = speak(answered).messages[0].content
+    assert content == "got Find a name\n\nQuestion: which colour?\nAnswer: green"
