@@ -80,7 +80,7 @@ def send(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Queue a delivery again, with the same id and body; workers send it.
+    """Queue a failed delivery again, with the same id and body; workers send it.
 
     Example: [bold]symposia webhook send ops 1f2e3d4c[/bold]
     """

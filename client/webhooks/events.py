@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ...models.errors import CorruptSession
+from ...models.errors import CorruptSession, RedisUnavailable
 from ...models.protocol.collab import CollabStatus
 from ...models.text.ids import derived_id, format_timestamp, moment_from_ms
 from ...state.webhooks import WebhookStore
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+#: Seconds for which no command is sent after Redis has not answered: each waits until its time limit, and a sweep has many
+#: sessions, whose own keys may be at servers that answer.
+_PAUSE_S = 5.0
 #: Milliseconds after which the sweep reports a question no more: the record of its delivery expires later.
 _REPORTED_MS = 86_400_000
 
@@ -50,6 +54,8 @@ class WebhookEvents:
         self._config = config
         self._store = store
         self._fault_hook = fault_hook
+        self._unavailable: RedisUnavailable | None = None
+        self._not_before_s = 0.0
 
     @property
     def has_questions(self) -> bool:
@@ -139,7 +145,9 @@ class WebhookEvents:
         self._fault_hook("before-queue")
         for name in names:
             delivery_id = derived_id("|".join(map(str, ("webhook", name, event.value, *identity))))
-            word = self._store.add(delivery_id, webhook=name, event=event.value, subject=subject, body=body)
+            word = self._queue_delivery(
+                delivery_id, webhook=name, event=event.value, subject=subject, body=body
+            )
             if word == "full":
                 log.error(
                     "webhook %s: %s of %s is not sent: too many deliveries are waiting",
@@ -148,6 +156,16 @@ class WebhookEvents:
                     subject,
                 )
         self._fault_hook("after-queue")
+
+    def _queue_delivery(self, delivery_id: str, **delivery: str) -> str:
+        if self._unavailable is not None and time.monotonic() < self._not_before_s:
+            raise self._unavailable
+        try:
+            return self._store.add(delivery_id, **delivery)
+        except RedisUnavailable as error:
+            self._not_before_s = time.monotonic() + _PAUSE_S
+            self._unavailable = RedisUnavailable(error.url, hint=error.hint)
+            raise
 
 
 def _session(facts: SessionFacts) -> dict[str, Any]:

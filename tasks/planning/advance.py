@@ -22,6 +22,7 @@ from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.requests import PlanFrame, PlanWrite, build_plan_write
 from ..runtime.graph import report_dropped
 from ..runtime.metrics import TurnMetrics
+from ..runtime.reporting import finish_session
 from ..views.session_views import SessionFacts, begins_round, session_view
 from .decide import decide
 from .dispatch import dispatch_turns, redispatch_waiting
@@ -118,11 +119,9 @@ def dispatch_plan(
         TurnMetrics(runtime.ports.metrics, facts.collab.mode).started()
     if state.is_final:
         runtime.sessions.tree.settle_end(runtime, facts, state)
-        runtime.ports.events.ended(facts, state)
         if facts.spec.on_end is not None:
             runtime.ports.end_messages.send(facts.session_id)
-        if runtime.index.mark_ended(facts.session_id) and runtime.ports.tracing is not None:
-            runtime.ports.tracing.end_session(facts, state)
+        finish_session(runtime, facts, state)
         log.info("session %s %s: %s", facts.session_id, state.status, state.reason)
         runtime.ports.on_session_ended(facts)
         return True

@@ -31,6 +31,7 @@ from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.worker_leases import WorkerLeases
 from ..planning.dispatch import send_turns
 from ..runtime.graph import broker_error
+from ..runtime.reporting import finish_session, report_question
 from ..runtime.runtime import Runtime
 from ..turns.admission import check_awaited_agents, find_newer_worker
 from ..views.session_views import SessionFacts
@@ -168,7 +169,8 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     if answer.state is None or look_ms is None:
         runtime.index.drop_orphan(session_id, runtime.index)
         return 0
-    _report_questions(runtime, answer.state)
+    if not _report_questions(runtime, answer.state):
+        look_ms = min(look_ms, answer.state.now_ms + runtime.limits.grace_ms)
     # Set the next check before sending: a crash in between delays the session by only one grace time.
     runtime.index.reschedule(session_id, look_ms)
     if link := ParentLink.parse(answer.parent):
@@ -179,14 +181,13 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     return sent
 
 
-def _report_questions(runtime: Runtime, state: SessionState) -> None:
-    """Report the questions of parked turns, whose workers may have been lost before they did."""
+def _report_questions(runtime: Runtime, state: SessionState) -> bool:
+    """Report the questions of parked turns, whose workers may have been lost before they did; False: retry soon."""
     if not runtime.ports.events.has_questions:
-        return
-    for record in state.open_turns():
-        if record.parking is not None:
-            facts = runtime.sessions.facts.get_for_state(state.session_id, state)
-            runtime.ports.events.asked(facts, state, record.number)
+        return True
+    parked = [record.number for record in state.open_turns() if record.parking is not None]
+    facts = runtime.sessions.facts.get_for_state(state.session_id, state) if parked else None
+    return facts is None or all(report_question(runtime, facts, state, number) for number in parked)
 
 
 def _merge_due_work(first: ScriptAnswer, second: ScriptAnswer) -> ScriptAnswer:
@@ -221,16 +222,16 @@ def _record_end(runtime: Runtime, session_id: str) -> None:
     # The state is read first: a failed read leaves the session to the next sweep.
     has_family = FamilyStore(runtime.store.client).links(session_id).has_family
     ended = _read_ended(runtime, session_id)
-    if ended is not None and has_family:
+    if ended is None:
+        runtime.index.mark_ended(session_id)
+        return
+    if has_family:
         runtime.sessions.tree.settle_end(runtime, *ended)
-    elif ended is not None:
+    else:
         cancel_batches(runtime, ended[1])
-    if ended is not None:
-        runtime.ports.events.ended(*ended)
-    if ended is not None and ended[0].spec.on_end is not None:
+    if ended[0].spec.on_end is not None:
         runtime.ports.end_messages.send(session_id)
-    if runtime.index.mark_ended(session_id) and runtime.ports.tracing is not None and ended is not None:
-        runtime.ports.tracing.end_session(*ended)
+    finish_session(runtime, *ended)
 
 
 def _read_ended(runtime: Runtime, session_id: str) -> tuple[SessionFacts, SessionState] | None:

@@ -36,6 +36,7 @@ from ...state.sessions.records import ScriptAnswer
 from ...state.sessions.requests import JournalNote
 from ...state.turns.batch_members import BatchMembers
 from ...state.turns.parked import FAR_MS, EventData, InboxEntry, ParkedTurnStore
+from ..runtime.reporting import report_question
 from ..runtime.runtime import Runtime
 from ..turns.results import TurnEnd
 from ..turns.turn import Turn, count_end, retry_during_outage
@@ -132,13 +133,14 @@ def park_turn(
         # Keep the inbox entries, because another worker may have parked this turn; readers remove stale
         # entries.
         return TurnEnd(answer.word)
-    return _start_wait(runtime, parked, agent, answer.word)
+    end = _start_wait(runtime, parked, agent, answer.word)
+    # If this worker dies before, the sweep does it: it checks the session when the lease of the turn ends.
+    report_question(runtime, parked.facts, parked.state, parked.number)
+    return end
 
 
 def _start_wait(runtime: Runtime, parked: ParkedTurn, agent: AnyAgent, word: str) -> TurnEnd:
     """Do the first work of a turn that was parked with the answer `word`."""
-    # If this worker dies before, the sweep does it: it checks the session when the lease of the turn ends.
-    runtime.ports.events.asked(parked.facts, parked.state, parked.number)
     runtime.index.set_due_by(parked.facts.session_id, parked.parking.wake_ms)
     # Closed turns and a requested stop do not wait for the answer.
     if parked.state.unconsumed() or parked.state.stop_requested:

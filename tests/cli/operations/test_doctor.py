@@ -274,7 +274,8 @@ def test_webhooks_and_failures_are_reported(terminal: Terminal):
     with connect(terminal.settings["redis_url"]) as client:
         store = WebhookStore(client)
         store.add("1f2e3d4c5b", webhook="ops", event="session.ended", subject="s", body="{}")
-        store.end_attempt("1f2e3d4c5b", DeliveryState.FAILED, error="x.example answered HTTP 503")
+        (delivery,) = store.deliveries()
+        store.end_attempt(delivery, DeliveryState.FAILED, error="x.example answered HTTP 503")
     assert [(it["grade"], it["text"]) for it in findings(terminal, "webhooks")] == [
         ("ok", "outgoing: ops; incoming: shop; 0 pending deliveries"),
         ("warning", "[webhooks.ops]: environment variable NOWHERE is not set"),

@@ -6,13 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
+from servers.ports import own_port
 from sessions.inline_installation import InlineInstallation
+from symposia.client.webhooks.events import WebhookEvents
+from symposia.client.webhooks.webhooks_file import follow_webhooks
+from symposia.config.settings import load_settings
 from symposia.models.errors import RedisUnavailable
 from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import DUE
 from symposia.state.sessions.records import SessionState
 from symposia.state.sessions.store import SessionStore
+from symposia.state.webhooks import WebhookStore
 from symposia.tasks.sessions import sweep as sweeping
 from symposia.tasks.sessions.sweep import BATCH, PAUSE_MS, sweep
 from symposia.tasks.views.session_views import SessionFacts
@@ -55,6 +62,41 @@ def looks_in_ms(installation: InlineInstallation) -> list[float]:
 
 def busy() -> bool:
     return False
+
+
+def test_unavailable_webhook_keys_do_not_stop_the_sweep(
+    installation: InlineInstallation, tmp_path: Path, redis_url: str
+) -> None:
+    file = tmp_path / "webhooks.toml"
+    events = '["session.ended", "question.asked"]'
+    file.write_text(f'[webhooks.ops]\nurl = "https://x.example"\nevents = {events}\nsecret_env = "X"\n')
+    config, runtime = follow_webhooks(load_settings(webhooks_file=file)), installation.runtime
+
+    def send_events_to(client: Redis) -> WebhookStore:
+        store = WebhookStore(client)
+        ports = replace(runtime.ports, events=WebhookEvents(config, store))
+        installation.runtime = replace(runtime, ports=ports)
+        return store
+
+    with connect(f"redis://127.0.0.1:{own_port()}", retries=0) as down, connect(redis_url) as up:
+        send_events_to(down)
+        ended = installation.submit("round_robin", {"ann": "echo"}, stop=MaxTurns(1))
+        asked = installation.submit("round_robin", {"ann": "human"})
+        installation.work()
+        assert (ended.state().is_final, len(asked.pending())) == (True, 1)
+        look_now(installation)
+        installation.sweep()
+        assert set(up.zrange(DUE, 0, -1)) == {ended.id, asked.id}
+        assert all(0 < at_ms <= GRACE for at_ms in looks_in_ms(installation))
+        store = send_events_to(up)
+        look_now(installation)
+        installation.sweep()
+        assert {it.subject: it.event for it in store.deliveries()} == {
+            ended.id: "session.ended",
+            asked.id: "question.asked",
+        }
+        assert set(up.zrange(DUE, 0, -1)) == {asked.id}
+        asked.cancel()
 
 
 def test_busy_worker_sends_a_probe_for_a_free_one(installation: InlineInstallation) -> None:
