@@ -87,7 +87,7 @@ _inherited: list[_KeptServer] = []
 
 
 def _forget_inherited() -> None:
-    global _lock
+    global _lock  # noqa: PLW0603 - one for the process
     _lock = threading.Lock()  # another thread may have held it
     _inherited.extend(_idle)
     _idle.clear()
