@@ -88,7 +88,9 @@ def create_app(
         from .mcp import http as mcp
 
         mcp.mount(app, context)
-    if find_spec("a2a") is not None:  # of another extra
+    if (
+        settings.jobs and find_spec("a2a") is not None
+    ):  # of another extra, and large; an agent is a session file
         from .a2a import routes as a2a_routes
 
         app.include_router(a2a_routes.router)
