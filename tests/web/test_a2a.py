@@ -280,12 +280,12 @@ def test_malformed_body_is_an_error_of_the_protocol(agents, content):
     assert answer.json()["error"]["code"] in (-32700, -32600)
 
 
-def test_a_server_without_session_files_does_not_load_the_sdk():
+def test_a_server_loads_the_sdks_only_when_it_needs_them():
     program = (
         "import sys; from symposia.config.settings import Settings; from symposia.web.app import create_app;"
-        "create_app(Settings(), authenticate=False); print('a2a' in sys.modules)"
+        "create_app(Settings(), authenticate=False); print({'a2a', 'mcp'} & sys.modules.keys())"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=patient(60)
     )
-    assert done.stdout == "False\n"
+    assert done.stdout == "set()\n"
