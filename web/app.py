@@ -85,10 +85,11 @@ def create_app(
         app.include_router(module.router)
     use_problems(app)
     if find_spec("mcp") is not None:
-        from .mcp import http as mcp
+        from .mcp.mount import mount
 
-        mcp.mount(app, context)
-    if find_spec("a2a") is not None:  # of another extra
+        mount(app, context)
+    # Of another extra, and large; an agent is a session file.
+    if settings.jobs and find_spec("a2a") is not None:
         from .a2a import routes as a2a_routes
 
         app.include_router(a2a_routes.router)

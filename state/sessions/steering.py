@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from redis import Redis
 
 from ...models.errors import SessionNotFound
-from ..redis.formats import check_format
+from ..redis.formats import check_format, session_format
 from ..redis.keys import session_key
 from ..redis.scripts import ScriptValue, call_on_session
 from .records import ScriptAnswer, read_answer, read_number
@@ -103,6 +103,7 @@ class SteeringStore:
             "next_spec": change.next_spec or "",
             "event": change.event,
             "about": to_json(change.about),
+            "format": session_format(change.spec, change.next_spec or ""),
         }
         return read_answer(session_id, call_on_session(self._client, "sessions/steer", session_id, args))
 

@@ -15,7 +15,7 @@ from ...models.errors import IllegalTransition, SessionConflict, SessionNotFound
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.text.ids import new_id
 from ...models.turns.turn import MAX_SPENT
-from ..redis.formats import FORMATS, check_format
+from ..redis.formats import check_format, session_format
 from ..redis.keys import session_key
 from ..redis.readers import read_stored
 from ..redis.scripts import ScriptValue, call_on_session, evaluate_many, load_script
@@ -385,7 +385,7 @@ def _opening_args(opening: Opening) -> dict[str, ScriptValue]:
         "archive": "owed" if opening.archived else "",
         "parent": opening.parent,
         "start": opening.start,
-        "format": FORMATS["session"],
+        "format": session_format(opening.spec),
         "draft": "1" if opening.draft else "",
     }
 

@@ -21,6 +21,7 @@ from pydantic_core import to_json
 from redis import Redis
 
 from ..redis.due_index import add_or_renew, drop
+from ..redis.formats import wait_format
 from ..redis.keys import INBOX
 from ..redis.readers import read_record
 from ..redis.scripts import ScriptValue, call_on_session
@@ -122,6 +123,7 @@ class ParkedTurnStore:
             "worker": task.worker if task else "",
             "notes": format_notes(notes),
             "batch": batch,
+            "format": wait_format(wait),
         }
         raw = call_on_session(
             self._client, "parked/park", session_id, args, scope=grant.scope, rest=child or ()

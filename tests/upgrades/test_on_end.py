@@ -1,4 +1,4 @@
-"""`on_end` of a session that a worker of an earlier release ends: workers of today send its message."""
+"""`on_end` of a session that a worker of an earlier release meets: workers of today send its message."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from redis import Redis
 
 from live import until
 from symposia.client.steps.on_end import end_message_id
-from symposia.state.redis.keys import DUE
 from upgrades.installation import UpgradeInstallation
 from upgrades.scenario import submission
 from upgrades.versions import Versions
@@ -15,7 +14,7 @@ from upgrades.versions import Versions
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
 
-def test_end_by_an_earlier_release_sends_the_message(
+def test_earlier_release_leaves_the_message_to_today(
     installation: UpgradeInstallation, versions: Versions
 ) -> None:
     released = installation.start_worker("released", code=versions.released)
@@ -23,10 +22,12 @@ def test_end_by_an_earlier_release_sends_the_message(
     job = installation.client.submit(**submission("round_robin", title="older"), on_end=signature)
     job.cancel()
     with Redis.from_url(installation.redis_url, decode_responses=True) as redis:
-        until(lambda: redis.zscore(DUE, job.id) is None, what="the earlier release ends the session")
+        until(
+            lambda: "was written by a newer version" in released.log(), what="the earlier release leaves it"
+        )
         released.kill()
         installation.start_worker("today")
         until(lambda: redis.llen("ended"), what="the message is sent")
-        assert end_message_id(job.id) in redis.lindex("ended", 0)
         until(lambda: redis.zscore("symposia:steps", job.id) is None, what="nothing is left to send")
-        assert redis.llen("ended") == 1
+        # The end of the session and the index of what is to be sent may each send it: its receiver runs one copy.
+        assert all(end_message_id(job.id) in message for message in redis.lrange("ended", 0, -1))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -28,6 +30,7 @@ from a2a.types import (
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
 
 from live import LiveWorker, result_of, until
+from scaling import patient
 from servers.web import WebServer
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.text.ids import new_id
@@ -275,3 +278,14 @@ def test_older_protocol_is_served(agents):
 def test_malformed_body_is_an_error_of_the_protocol(agents, content):
     answer = httpx.post(f"http://127.0.0.1:{agents.port}/a2a/haiku", content=content)
     assert answer.json()["error"]["code"] in (-32700, -32600)
+
+
+def test_a_server_loads_the_sdks_only_when_it_needs_them():
+    program = (
+        "import sys; from symposia.config.settings import Settings; from symposia.web.app import create_app;"
+        "create_app(Settings(), authenticate=False); print({'a2a', 'mcp'} & sys.modules.keys())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=patient(60)
+    )
+    assert done.stdout == "set()\n"

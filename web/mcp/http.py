@@ -6,7 +6,6 @@ import asyncio
 import logging
 from typing import Any, cast
 
-from fastapi import FastAPI
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext
 from mcp.server.auth.provider import AccessToken
 from mcp.server.context import ServerRequestContext
@@ -14,7 +13,6 @@ from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ...models.errors import SymposiaError
@@ -27,22 +25,12 @@ from .session_tools import SessionTools
 
 _log = logging.getLogger(__name__)
 
-PATH = "/mcp"
 #: Maximum number of connected clients of a process.
 _MAX_CLIENTS = 1_000
 #: Maximum number of those of one caller.
 _MAX_OF_CALLER = 100
 #: Key of the caller in the scope of a request.
 _CALLER = "symposia.caller"
-
-
-def mount(app: FastAPI, context: WebContext) -> None:
-    """Add the MCP server to an app.
-
-    Raises:
-        InvalidInput: Two session files would have the same tool name.
-    """
-    app.router.routes.append(Route(PATH, McpEndpoint(context), include_in_schema=False))
 
 
 class _Connections(StreamableHTTPSessionManager):

@@ -1,7 +1,7 @@
 --- parked/park: parks a turn until an answer arrives: its lock is free, and no worker waits.
 --- KEYS: session dialog events journal turns spare lock
---- ARGV: number token reply until_in_ms wake_in_ms wait about spent task worker notes batch child*
---- USES: clock locks view turns events accounts late_spending limits compacting
+--- ARGV: number token reply until_in_ms wake_in_ms wait about spent task worker notes batch format child*
+--- USES: clock locks view turns events accounts late_spending limits compacting formats
 --- ANSWERS: parked(view) stale(view) done(view) missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
 --- GUARANTEE: only the holder can park its turn, and the grant stays open: the answer is written under
@@ -43,6 +43,7 @@ reserve(session, turn, 'tokens', tokens)
 reserve(session, turn, 'cost', cost)
 save_turn(turns, number, turn)
 redis.call('HSET', turns, number .. ':wait', wait)
+raise_format(session, format)
 local data = cjson.decode(about)
 data.turn_number, data.participant_id = tonumber(number), turn.participant
 data.until_time = turn.until_ms and iso_time(turn.until_ms) or nil

@@ -9,8 +9,13 @@ from redis import Redis
 
 from review_tools.batches import started
 from sessions.inline_installation import InlineInstallation
+from sessions.table import Table, turn
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import NewerFormat
+from symposia.models.sessions.options import AgentBinding
+from symposia.models.text.ids import new_id
+from symposia.models.turns.turn import Question
+from symposia.models.turns.waiting import ParkedQuestion, WaitPolicy
 from symposia.reviews.state.store import ReviewStore
 from symposia.schedules.schedule import Schedule
 from symposia.schedules.store import ScheduleStore
@@ -40,15 +45,41 @@ def test_session_of_a_newer_version_is_refused_unchanged(
 ) -> None:
     job = installation.submit("pair", {"ann": "echo", "bob": "echo"}, stop={"max_turns": 2})
     key = session_key(job.id, "session")
-    assert redis.hget(key, "format") == str(FORMATS["session"])
+    assert redis.hget(key, "format") == "1"
     redis.hset(key, "format", 3)
     before = redis.hgetall(key)
-    line = rf"^session '{job.id}' was written by a newer version of Symposia \(format 3, this version reads up to 1\)$"
+    line = rf"^session '{job.id}' was written by a newer version of Symposia \(format 3, this version reads up to 2\)$"
     with pytest.raises(NewerFormat, match=line):
         installation.work()
     with pytest.raises(NewerFormat, match=line):
         installation.client.get_job(job.id).result()
     assert redis.hgetall(key) == before
+
+
+def test_newer_fields_raise_the_format_of_their_session(
+    installation: InlineInstallation, redis: Redis
+) -> None:
+    agents = {"ann": "echo", "bob": "echo"}
+    plain, owned = (
+        installation.submit("round_robin", agents, stop={"max_turns": 2}, owner=owner)
+        for owner in (None, "ann")
+    )
+    installation.work()
+    forked = owned.fork(at_turn=2, owner="bob")
+    steered = installation.submit("round_robin", agents)
+    steered.add_participant("cyd", agent=AgentBinding(agent="echo", description="counts"))
+    formats = [redis.hget(session_key(it.id, "session"), "format") for it in (plain, owned, forked, steered)]
+    assert formats == ["1", "2", "2", "2"]
+
+
+def test_escalation_raises_the_format_of_its_session(table: Table) -> None:
+    plain, escalating = WaitPolicy(), WaitPolicy(escalate_after_s=60, escalate_to="bob")
+    numbers = table.plan(*(turn(scope=scope) for scope in "abc"))
+    for number, scope, policy, version in zip(numbers, "abc", (plain, escalating, plain), "122", strict=True):
+        wait = ParkedQuestion(question=Question(to="ann", text='"escalate_to":'), policy=policy)
+        stored = wait.model_dump_json(exclude_defaults=True)
+        assert table.park(table.grant(number, scope=scope), new_id(), wait=stored).word == "parked"
+        assert table.client.hget(table.key("session"), "format") == version
 
 
 def keys_of(redis: Redis, session: str) -> dict[str, bytes | None]:
@@ -85,7 +116,7 @@ def test_sweep_leaves_a_session_of_a_newer_version_unchanged(
     assert sweep(installation.runtime) == 0
     assert (keys_of(redis, newer.id), list(installation.queue.waiting)) == (before, [])
     (line,) = [it.message for it in caplog.records if newer.id in it.message]
-    assert line.endswith("(format 2, this version reads up to 1); leaving it to newer workers")
+    assert line.endswith("(format 3, this version reads up to 2); leaving it to newer workers")
 
 
 @pytest.mark.parametrize(

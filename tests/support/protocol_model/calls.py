@@ -47,6 +47,7 @@ _CHANGE: Args = {
     "next_spec": "",
     "event": "participant.instructed",
     "about": "{}",
+    "format": "1",
 }
 #: The arguments of each call that are always the same.
 _CONSTANT: dict[str, Args] = {
@@ -73,6 +74,7 @@ _CONSTANT: dict[str, Args] = {
         "worker": "",
         "notes": "",
         "batch": "",
+        "format": "1",
     },
     "remind": {**_CHECK, "event": "turn.reminded"},
     "reassign": {**_CHECK, "event": "turn.reassigned"},
