@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from documents.lines import ROOT
+from documents.pages import Page
 from documents.walk import Walk
 from processes.terminal import Running, Terminal
 from servers.ports import own_port
@@ -25,6 +27,10 @@ def empty(tmp_path: Path) -> Iterator[Terminal]:
     terminal = Terminal(folder, settings)
     yield terminal
     terminal.close()
+
+
+PAGE = Page("README.md")
+JOBS = PAGE.take("toml", "[jobs]")
 
 
 def is_up(service: Running) -> None:
@@ -65,4 +71,22 @@ def test_command_line(empty: Terminal) -> None:
     )
     walk.follow("README.md", "Use it from the command line")
     services[0].interrupt().ended()
+    empty.wait_until_nothing_runs()
+
+
+def test_curl(empty: Terminal) -> None:
+    shutil.copytree(ROOT / "examples/starter", empty.folder, dirs_exist_ok=True)
+    (empty.folder / "symposia.toml").write_text(JOBS)
+    empty.settings["http_port"] = str(own_port())
+    services = empty.start("up", "--no-flower", "--no-beat")
+    is_up(services)
+    submit = "curl -s localhost:8765/v1/sessions --json"
+    walk = Walk(
+        empty,
+        values={"8765": empty.settings["http_port"]},
+        after={submit: lambda out: walk.values.update(ID=json.loads(out)["id"])},
+        awaited={submit: '"id"', "curl -s localhost:8765/v1/sessions/ID/questions": "turn_id"},
+    )
+    walk.follow("README.md", "Use it from a browser, with curl, or from a chat program")
+    services.interrupt().ended()
     empty.wait_until_nothing_runs()

@@ -9,7 +9,12 @@ from documents.pages import PAGES
 
 #: Modules that take the blocks of a page with `documents.pages`, by the name of the page.
 TAKEN_BY = {
-    "README.md": ("tests/documents/test_readme.py", "tests/cli/test_readme.py"),
+    "README.md": (
+        "tests/documents/test_readme.py",
+        "tests/cli/test_readme.py",
+        "tests/documents/consoles/test_readme.py",
+        "tests/web/mcp/test_mcp_page.py",
+    ),
     "docs/a2a.md": ("tests/sessions/agents/test_a2a_agents.py",),
     "docs/agents.md": ("tests/documents/test_agents.py", "tests/documents/test_changed_agents.py"),
     "docs/attachments.md": ("tests/documents/test_attachments.py",),

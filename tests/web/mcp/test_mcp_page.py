@@ -1,4 +1,4 @@
-"""The configurations of docs/mcp.md, as clients read them."""
+"""The configurations of docs/mcp.md and of the README, as clients read them."""
 
 from __future__ import annotations
 
@@ -21,23 +21,26 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(120)]
 PAGE = Page("docs/mcp.md")
 STDIO = PAGE.take("json", '"command"')
 HTTP = PAGE.take("json", '"headers"')
+README_PAGE = Page("README.md")
+README = README_PAGE.take("json", '"command"')
 
 
-def test_configuration_starts_the_server(terminal):
+@pytest.mark.parametrize(
+    ("text", "project", "tool"), [(STDIO, "/srv/shop", "standup"), (README, "/home/ann/my-project", "poem")]
+)
+def test_configuration_starts_the_server(terminal, text, project, tool):
     folder = str(terminal.folder)
-    server = json.loads(
-        STDIO.replace("/srv/shop/standup.yaml", f"{folder}/0.yaml").replace("/srv/shop", folder)
-    )
+    server = json.loads(text.replace("standup.yaml", "0.yaml").replace(project, folder))
     configured = server["mcpServers"]["symposia"]
     started = StdioServerParameters(
         command=configured["command"].replace("symposia", str(PROGRAM)),
         args=configured["args"],
-        env={**terminal.environment, **configured["env"]},
+        env={**terminal.environment, **configured.get("env", {})},
     )
 
     async def steps():
         async with Client(started) as client:
-            assert "standup" in {tool.name for tool in (await client.list_tools()).tools}
+            assert tool in {it.name for it in (await client.list_tools()).tools}
 
     run(steps())
 
