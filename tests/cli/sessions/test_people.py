@@ -143,6 +143,7 @@ def test_end_of_input_leaves_the_question_open(busy, file, is_file_read_from_inp
     with Path(file if is_file_read_from_input else os.devnull).open("rb") as given:
         source = "-" if is_file_read_from_input else file
         running = busy.start("run", source, stdin=given.fileno()).until("Standard input has ended")
+    running.until("symposia reply")  # it is printed after that line
     (command,) = [line for line in running.err.splitlines() if "symposia reply" in line]
     assert busy.call(*shlex.split(command.replace("TEXT", "APPROVED:"))[1:]).code == 0
     assert running.ended().code == 0
