@@ -182,7 +182,7 @@ def test_json_logs_are_one_object_per_line(bare: Terminal):
     running = speaking.start("up", "--no-flower", "--no-local-model", "--concurrency", "2")
     running.until('"message": "ready"')
     lines = [json.loads(line) for line in running.interrupt().ended().out.splitlines()]
-    assert {"up", "beat", "worker1"} >= {line["service"] for line in lines} >= {"up", "worker1"}
+    assert {"up", "beat", "http", "worker1"} >= {line["service"] for line in lines} >= {"up", "worker1"}
     assert all({"time", "level", "logger", "message"} <= line.keys() for line in lines)
     assert "redis://:***@127.0.0.1:" in " ".join(line["message"] for line in lines)
     bare.wait_until_nothing_runs()
