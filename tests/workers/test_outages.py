@@ -49,7 +49,7 @@ def handler() -> Iterator[Lines]:
 def test_outage_has_a_line_at_its_begin_and_end_and_each_minute(handler: Lines, tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path, port=own_port(), durable=False, bound=True) as server:
         url = server.url
-    handler.addFilter(OutageFilter(load_settings(redis_url=url), report_every_s=0.1))
+    handler.addFilter(OutageFilter(load_settings(redis_url=url), report_every_s=2))
     lines = handler.lines
     for name, error in REPORTS * 3:
         logging.getLogger(name).warning("failed, will retry: %s", error(url))

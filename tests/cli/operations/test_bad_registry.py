@@ -10,7 +10,7 @@ SYSTEM = '[agents.bot]\nkind = "external"\nurl = "https://USERexample.org/x"\nse
 BROKEN = {
     "an unknown kind": (
         '[agents.tool]\nkind = "comand"',
-        "[agents.tool] kind: must be one of llm, python, scripted, command, human, external, a2a, session (got 'comand')",
+        "[agents.tool] kind: must be one of llm, python, scripted, command, human, external, session, a2a (got 'comand')",
     ),
     "a host that is not allowed": (
         '[webhooks]\nhosts = ["*.example.com"]\n' + SYSTEM.replace("USER", ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -314,7 +315,11 @@ def test_slow_webhook_keeps_no_other_waiting(
             assert deliverer.sweep() == 0
             assert len(store.claim("slow", limit=100, hold_ms=60_000)) == 16  # for other processes
             answered.set()
-            until(lambda: store.waiting() == 16, what="the calls end")
+            until(
+                lambda: "symposia-webhook" not in [it.name for it in threading.enumerate()],
+                what="the calls end",
+            )
+            assert store.waiting() == 16
     finally:
         answered.set()
         slow.close()
