@@ -2,8 +2,8 @@
 
     python benchmarks/http_load.py --followers 1000 --sessions 50 --submits 200 --seconds 10
 
-Starts an embedded Valkey, a worker and a server. Each session is of scripted agents that post a message a second; the
-delay of a message is the time from its entry in Redis to its arrival at a follower, on one machine with one clock.
+Starts an embedded Valkey, a worker and a server. Each session gets a post a second, at another moment than the others;
+the delay of a message is the time from its entry in Redis to its arrival at a follower, on one machine with one clock.
 """
 
 from __future__ import annotations
@@ -57,23 +57,36 @@ def memory_mb(started: subprocess.Popen[bytes]) -> float:
     return psutil.Process(started.pid).memory_info().rss / 1e6
 
 
-async def follow(
-    http: httpx.AsyncClient, session_id: str, delays: list[float], ready: asyncio.Semaphore
-) -> None:
-    async with http.stream("GET", f"/sessions/{session_id}/events", params={"deltas": "false"}) as answer:
-        event = ""
-        ready.release()
-        async for line in answer.aiter_lines():
-            if line.startswith("event: "):
-                event = line[7:]
-            elif line.startswith("id: ") and event == "message":
+async def follow(port: int, session_id: str, delays: list[float], ready: asyncio.Semaphore) -> None:
+    """Follow a session with as little work as possible: the followers share a core with the server."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(
+        f"GET /v1/sessions/{session_id}/events?deltas=false HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+    )
+    is_message = False
+    try:
+        async for line in reader:
+            if line.startswith(b": symposia"):
+                ready.release()
+            elif line.startswith(b"event: "):
+                is_message = line == b"event: message\n"
+            elif is_message and line.startswith(b"id: "):
                 # The id of the entry is the server's time in milliseconds.
-                delays.append(time.time() * 1000 - int(line[4:].split("-")[0]))
-            elif line == "event: end":
-                return
+                delays.append(time.time() * 1000 - int(line[4:].split(b"-")[0]))
+    finally:
+        writer.close()
 
 
-async def measure(args: argparse.Namespace, url: str, server: subprocess.Popen[bytes]) -> dict[str, float]:
+async def post_each_second(http: httpx.AsyncClient, session_id: str, *, offset_s: float) -> None:
+    await asyncio.sleep(offset_s)
+    while True:
+        began = time.monotonic()
+        await http.post(f"/sessions/{session_id}/post", json={"text": "Hello"})
+        await asyncio.sleep(max(0.0, began + 1 - time.monotonic()))
+
+
+async def measure(args: argparse.Namespace, port: int, server: subprocess.Popen[bytes]) -> dict[str, float]:
+    url = f"http://127.0.0.1:{port}/v1"
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
     async with httpx.AsyncClient(base_url=url, limits=limits, timeout=60) as http:
         ids = [
@@ -84,18 +97,20 @@ async def measure(args: argparse.Namespace, url: str, server: subprocess.Popen[b
         delays: list[float] = []
         ready = asyncio.Semaphore(0)
         followers = [
-            asyncio.create_task(follow(http, ids[number % len(ids)], delays, ready))
+            asyncio.create_task(follow(port, ids[number % len(ids)], delays, ready))
             for number in range(args.followers)
         ]
         for _ in followers:
             await ready.acquire()
         await asyncio.sleep(2)
-        deadline = time.monotonic() + args.seconds
-        while time.monotonic() < deadline:
-            await asyncio.gather(
-                *(http.post(f"/sessions/{one}/post", json={"text": "Hello"}) for one in ids[: args.posts])
-            )
-            await asyncio.sleep(1)
+        delays.clear()
+        posters = [
+            asyncio.create_task(post_each_second(http, one, offset_s=number / args.posts))
+            for number, one in enumerate(ids[: args.posts])
+        ]
+        await asyncio.sleep(args.seconds)
+        for task in posters:
+            task.cancel()
         await asyncio.sleep(2)
         after = memory_mb(server)
         for task in followers:
@@ -158,7 +173,7 @@ def main() -> None:
                 break
             except httpx.TransportError:
                 time.sleep(0.1)
-        print(json.dumps(asyncio.run(measure(args, url, server)), indent=2))
+        print(json.dumps(asyncio.run(measure(args, port, server)), indent=2))
 
 
 if __name__ == "__main__":
