@@ -41,6 +41,8 @@ FOLDERS = (
     "workers/beat",
     "limits",
     "steering",
+    "sessions/notices",
+    "sessions/webhooks",
 )
 
 #: Failures need no details, and to rewrite assertions takes seconds.
