@@ -1,4 +1,4 @@
-"""Table `[people]` of an agents file: where people are told of their questions, and who is asked after them.
+"""Table `[people]` of an agents file: where people are notified of their questions, and who is asked after them.
 
 [people.ann]
 email = "ann@example.com"

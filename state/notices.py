@@ -1,6 +1,6 @@
 """Notices to people about their questions, in Redis: which are due, who sends one, how far it is.
 
-The markers of a session are in its slot, so that a question is not told twice. The index of due notices is in another
+The markers of a session are in its slot, so that no notice is sent twice. The index of due notices is in another
 slot and is a hint: a session is added before its question is parked, and once more afterwards. The client must decode
 responses.
 """

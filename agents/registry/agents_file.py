@@ -70,7 +70,7 @@ class AgentsFile(FileTables):
     #: Checks before and after turns, which agents name.
     guards: dict[AgentName, GuardEntry] = Field(default_factory=dict)
     agents: dict[AgentName, AgentEntry] = Field(default_factory=dict)
-    #: Where people are told of their questions.
+    #: Where people are notified of their questions.
     people: dict[AgentName, PersonEntry] = Field(default_factory=dict, max_length=10_000)
 
     @property

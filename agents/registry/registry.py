@@ -106,7 +106,7 @@ class Registry:
         for name, entry in {**marked.entries, **given}.items():
             check_guard_names(path or "no agents file", name, entry.guards, known=file.guards)
         self._guards = file.guards
-        #: Where people are told of their questions, by name.
+        #: Where people are notified of their questions, by name.
         self.people: People = file.people
         self._parser = file.parser
         #: Modules that could not be loaded.

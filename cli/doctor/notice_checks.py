@@ -16,7 +16,7 @@ _NOT_SENT = "its notices are not sent until this is fixed"
 
 
 def check_notices(settings: Settings, registry: Registry) -> Iterator[CheckResult]:
-    """Report how people are told of their questions, and what is missing for that."""
+    """Report how people are notified of their questions, and what is missing for that."""
     people = {name: person for name, person in registry.people.items() if person.channels}
     if not people:
         return

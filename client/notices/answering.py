@@ -43,7 +43,7 @@ class LinkedQuestion:
     #: None: the question is no longer open.
     pending: Pending | None = None
     messages: tuple[Message, ...] = ()
-    #: Who answered; empty: nobody, or it is not known.
+    #: Who answered; empty: no answer, or the name is not known.
     answered_by: str = ""
 
 

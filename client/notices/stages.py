@@ -1,4 +1,4 @@
-"""Who is told what about a parked question, and when. Pure."""
+"""Which notices of a parked question are due, and to whom. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DueStage:
 
 
 def due_stages(parked: ParkedTurn) -> Iterator[DueStage]:
-    """Yield what each person should be told by now: people who were asked later get no reminder."""
+    """Yield the notices that are due now: people who were asked later get no reminder."""
     waiting = parked.waiting
     since_ms = parked.state.now_ms - parked.parking.parked_ms
     reminders = sum(after_ms <= since_ms for after_ms in reminders_ms(waiting))

@@ -67,7 +67,7 @@ class WebhookEvents:
         if not self._config().events:
             return
         events = [EventType.SESSION_ENDED]
-        if state.status is CollabStatus.CANCELLED and state.actor is None:  # nobody has cancelled it
+        if state.status is CollabStatus.CANCELLED and state.actor is None:  # not by a user
             events.append(EventType.SESSION_FAILED)
         data = {
             **_session(facts),

@@ -49,7 +49,7 @@ class EventType(StrEnum):
 
     #: Any end of a session.
     SESSION_ENDED = "session.ended"
-    #: A cancellation that nobody asked for, such as that after a failed turn.
+    #: A cancellation that no user requested, such as that after a failed turn.
     SESSION_FAILED = "session.failed"
     QUESTION_ASKED = "question.asked"
     REVIEW_ENDED = "review.ended"

@@ -232,7 +232,7 @@ class ParkedQuestion(Frozen):
 
     @property
     def next_person(self) -> str | None:
-        """The person who may answer, too, after `escalate_after_s`; None: nobody, or they may answer by now."""
+        """The person who may answer, too, after `escalate_after_s`; None: no escalation is left."""
         to = self.policy.escalate_to
         return None if self.escalated or to in self.asked or not self.is_for_people else to
 

@@ -87,7 +87,7 @@ def test_output_of_a_running_turn_is_sent(server: WebServer, tmp_path):
     session_id = server.submit(session=session)
     deltas = []
     for event in server.events(session_id):
-        first.touch()  # turns that begin while somebody follows send their output
+        first.touch()  # turns that begin while a follower is connected send their output
         if event.event == "delta":
             deltas.append(event)
             second.touch()

@@ -59,7 +59,7 @@ def _next_step(session_id: str, *, status: CollabStatus, is_asked: bool) -> str:
     if is_asked:
         return (
             f"A person must answer. Ask the user, and send the answer with the tool {REPLY} (session_id, question_id, "
-            f"answer). To wait until somebody else has answered, call {GET_SESSION}."
+            f"answer). To wait for the answer of another person, call {GET_SESSION}."
         )
     return f"The session runs. Call {GET_SESSION} with session_id {session_id} to wait for its end."
 

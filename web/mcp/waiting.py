@@ -21,7 +21,7 @@ from ...models.protocol.dialog import Message
 from ...models.turns.waiting import Pending
 from ..followed import newest_entry
 
-#: Seconds without news after which the client is told that the session runs.
+#: Seconds without news after which the client gets a message that the session runs.
 _QUIET_S = 15.0
 #: News of a form whose question is closed.
 _ANSWERED = "answered"
@@ -54,7 +54,7 @@ class WaitHandlers:
     report: Callable[[Message | None], Awaitable[None]]
     #: Returns the open questions to people.
     questions: Callable[[], Awaitable[Sequence[Pending]]]
-    #: Asks the person at the client, and sends the answer. Raises FormClosed without one. None: nobody can be asked.
+    #: Asks the person at the client, and sends the answer. Raises FormClosed without one. None: the client has no forms.
     ask: Callable[[Pending], Coroutine[Any, Any, None]] | None = None
     #: Reply tokens of questions that do not end the wait.
     known: frozenset[str] = frozenset()

@@ -112,7 +112,7 @@ def test_killed_worker_sends_no_notice_twice(
 
 
 def test_question_of_a_lost_worker_is_told(installation: Any, receivers: Receivers) -> None:
-    # Without a table of people the question is parked as if the worker was lost before it was told.
+    # Without a table of people the question is parked as if the worker was lost before it sent the notice.
     job = ask(installation, "")
     worker = installation.start_worker()
     until(job.pending, what="ann is asked")
@@ -121,7 +121,7 @@ def test_question_of_a_lost_worker_is_told(installation: Any, receivers: Receive
         NoticeIndex(redis).add(job.id, in_ms=500)  # as parking adds it before
     (installation.folder / "agents.toml").write_text(REGISTRY + ANN)
     installation.start_worker()
-    until(lambda: states(installation, job) == {"question:email:ann": "sent"}, what="ann is told")
+    until(lambda: states(installation, job) == {"question:email:ann": "sent"}, what="ann is notified")
     job.cancel()
 
 
