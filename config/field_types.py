@@ -190,6 +190,8 @@ def _check_name(allowed: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+#: Name of an environment variable.
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
 #: Name of a queue: valid for AMQP and as a key of Redis.
 QueueName = Annotated[str, _check_name("._-"), Field(min_length=1)]
 #: Text before each key of Redis; no character of hash tags or patterns.

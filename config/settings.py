@@ -40,6 +40,7 @@ from .field_types import (
     RedisUrl,
     TenantWeights,
     Unset,
+    VariableName,
     WebUrl,
     WebUrls,
 )
@@ -307,10 +308,8 @@ class Settings(BaseModel):
             "Networks of these URLs that may be called although they are private, also without TLS."
         ),
     )
-    on_end_secret_env: str = Field(
+    on_end_secret_env: VariableName = Field(
         default="ON_END_SECRET",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        max_length=200,
         description="Environment variable of the workers with the secret that signs the calls of these URLs.",
     )
 
@@ -328,19 +327,15 @@ class Settings(BaseModel):
         pattern=r"^[!-~]+@[A-Za-z0-9.-]+$",
         description="Sender of the e-mails about [questions to people](people.md#notices).",
     )
-    notices_smtp_url_env: str = Field(
+    notices_smtp_url_env: VariableName = Field(
         default="NOTICES_SMTP_URL",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        max_length=200,
         description=(
             "Environment variable of the workers with the URL of the mail server, with user and password: "
             "`smtp://user:password@host:587` (STARTTLS; without it only on loopback) or `smtps://...`."
         ),
     )
-    notices_secret_env: str = Field(
+    notices_secret_env: VariableName = Field(
         default="NOTICES_SECRET",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        max_length=200,
         description="Environment variable of the workers and the web server with the secret that signs the links of notices.",
     )
     notices_networks: Annotated[NetworkNames, Unset("none")] = Field(

@@ -31,7 +31,7 @@ class Identify(Protocol):
         ...
 
 
-async def anybody(authorization: str | None) -> Caller:  # noqa: ARG001 - as `Identify`
+async def local_caller(authorization: str | None) -> Caller:  # noqa: ARG001 - as `Identify`
     """Return the local caller, for a server that only this machine reaches."""
     return LOCAL
 
@@ -78,4 +78,4 @@ def build_identify(settings: Settings, client: AsyncClient, *, authenticate: boo
     Raises:
         InvalidInput: A setting is missing.
     """
-    return BearerTokens(settings, client) if authenticate else anybody
+    return BearerTokens(settings, client) if authenticate else local_caller

@@ -5,7 +5,7 @@ A run ends with a question. The run that answers it gets what was stored since t
 
 from __future__ import annotations
 
-from ..client.aio.client import read_claim, take_claim
+from ..client.aio.claims import read_claim, take_claim
 from ..client.aio.jobs import AsyncCollabJob
 from ..models.text.json_text import dump_json
 from ..state.streams.updates import UpdateCursor
@@ -21,18 +21,13 @@ async def start_of(context: WebContext, job: AsyncCollabJob, key: str) -> Update
         key: Id of the run.
     """
     sent = await read_claim(context.client, _name(job)) or str(UpdateCursor())
-    return UpdateCursor.read(await _take(context, _name(job, key), sent), field="position")
+    return UpdateCursor.read(await take_claim(context.client, _name(job, key), sent), field="position")
 
 
 async def record_sent(context: WebContext, job: AsyncCollabJob, position: UpdateCursor) -> None:
     """Record that a run has ended with a question."""
     held = await read_claim(context.client, _name(job))
-    await _take(context, _name(job), str(position), expected=held)
-
-
-async def _take(context: WebContext, name: str, value: str, *, expected: str = "") -> str:
-    ttl_ms = context.settings.retention_s * 1_000
-    return await take_claim(context.client, name, value, expected=expected, ttl_ms=ttl_ms)
+    await take_claim(context.client, _name(job), str(position), expected=held)
 
 
 def _name(job: AsyncCollabJob, key: str = "") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Mapping
@@ -104,30 +103,15 @@ def problem_response(
         errors: The values that break a rule.
         headers: Further headers.
     """
-    title = HTTPStatus(status).phrase
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower() or title.lower().replace(" ", "-")
-    problem = Problem(
-        type=f"urn:symposia:problem:{name}", title=title, status=status, detail=detail, errors=errors or []
-    )
-    return JSONResponse(
-        problem.model_dump(mode="json"), status, media_type=MEDIA_TYPE, headers=dict(headers or {})
-    )
+    return _respond(_problem(status, detail, kind=kind, errors=errors), headers)
 
 
 def problem_of(error: SymposiaError) -> JSONResponse:
     """Return the response of an error of Symposia."""
-    status = status_of(error)
-    kind = type(error).__name__
-    if isinstance(error, InvalidInput):
-        return _of_input(error, status, kind)
-    if status == _UNAVAILABLE:  # its text names hosts
-        detail = f"{kind}: a part of the installation does not answer; the request may be repeated"
-        return problem_response(status, detail, kind=kind, headers={"Retry-After": _RETRY_AFTER_S})
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        _log.error("a request failed: %s: %s", kind, error)
-        return problem_response(status, f"{kind}: the log of the server says why", kind=kind)
-    headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, Unauthorized) else None
-    return problem_response(status, str(error), kind=kind, headers=headers)
+    problem = _read_problem(error)
+    if problem.status == _UNAVAILABLE:
+        return _respond(problem, {"Retry-After": _RETRY_AFTER_S})
+    return _respond(problem, {"WWW-Authenticate": "Bearer"} if isinstance(error, Unauthorized) else None)
 
 
 def status_of(error: SymposiaError) -> int:
@@ -137,19 +121,47 @@ def status_of(error: SymposiaError) -> int:
 
 def detail_of(error: SymposiaError) -> str:
     """Return the text of an error for callers of any protocol: without paths, hosts and secrets."""
-    return str(json.loads(bytes(problem_of(error).body))["detail"])
+    return _read_problem(error).detail
 
 
-def _of_input(error: InvalidInput, status: int, kind: str) -> JSONResponse:
+def _problem(status: int, detail: str, *, kind: str, errors: list[FieldError] | None = None) -> Problem:
+    title = HTTPStatus(status).phrase
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower() or title.lower().replace(" ", "-")
+    return Problem(
+        type=f"urn:symposia:problem:{name}", title=title, status=status, detail=detail, errors=errors or []
+    )
+
+
+def _respond(problem: Problem, headers: Mapping[str, str] | None) -> JSONResponse:
+    content = problem.model_dump(mode="json")
+    return JSONResponse(content, problem.status, media_type=MEDIA_TYPE, headers=dict(headers or {}))
+
+
+def _read_problem(error: SymposiaError) -> Problem:
+    """Return what callers may know of an error; the log gets the rest."""
+    status = status_of(error)
+    kind = type(error).__name__
+    if isinstance(error, InvalidInput):
+        return _read_input(error, status, kind)
+    if status == _UNAVAILABLE:  # its text names hosts
+        detail = f"{kind}: a part of the installation does not answer; the request may be repeated"
+        return _problem(status, detail, kind=kind)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        _log.error("a request failed: %s: %s", kind, error)
+        return _problem(status, f"{kind}: the log of the server says why", kind=kind)
+    return _problem(status, str(error), kind=kind)
+
+
+def _read_input(error: InvalidInput, status: int, kind: str) -> Problem:
     cause = error.__cause__
     if isinstance(error, InvalidSessionFile):
         # Its text and field name the path of the file; the cause is about the file's content.
         if not isinstance(cause, InvalidInput) or isinstance(cause, InvalidSessionFile):
             _log.error("a session file cannot be used: %s", error)
-            return problem_response(status, "the session file cannot be used", kind=kind)
+            return _problem(status, "the session file cannot be used", kind=kind)
         error = cause
     shown = FieldError(field=error.field, value=error.value, rule=error.rule)
-    return problem_response(status, str(error), kind=kind, errors=[shown])
+    return _problem(status, str(error), kind=kind, errors=[shown])
 
 
 def _of_validation(error: RequestValidationError) -> JSONResponse:

@@ -1,8 +1,8 @@
 """Runs of session files that other protocols start: A2A tasks, AG-UI runs, chats.
 
-The id of a session is reserved for its caller and for the id that the protocol gives the request. So a repeated request
-finds the first session, and nobody can guess its id. A thread is a chain of sessions, each of which continues the one before. The newest one is a claim,
-which one atomic step takes: of two requests that come at once, one is refused.
+The id of a session is random, and reserved for its caller and for the id that the protocol gives the request: a repeated
+request finds the first session. A thread is a chain of sessions, each of which continues the one before. The newest one is
+a claim, which one atomic step takes: of two requests that come at once, one is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from ..client.aio.client import read_claim, submit_read, take_claim
+from ..client.aio.claims import read_claim, take_claim
+from ..client.aio.client import submit_read
 from ..client.aio.jobs import AsyncCollabJob
 from ..client.aio.request_ids import reserve_session_id
 from ..config.settings import Settings
@@ -142,10 +143,6 @@ def _thread_name(caller: Caller, run: Run) -> str:
     return dump_json(["thread", run.protocol, caller.tenant, caller.name, run.file, run.thread])
 
 
-def _ttl_ms(context: WebContext) -> int:
-    return context.settings.retention_s * 1_000
-
-
 class _Thread:
     """The chain of the sessions of a thread. Its claim is `SESSION PREVIOUS TIME`; `-`: there is no previous one."""
 
@@ -163,8 +160,7 @@ class _Thread:
         held = previous = ""
         for _ in range(_MAX_RACES):
             value = f"{session_id} {previous or '-'} {int(time.time())}"
-            ttl_ms = _ttl_ms(self._context)
-            found = await take_claim(self._context.client, self._name, value, expected=held, ttl_ms=ttl_ms)
+            found = await take_claim(self._context.client, self._name, value, expected=held)
             if found == value:
                 return previous
             held = found
@@ -243,7 +239,7 @@ async def reply(
         if chosen is None:
             raise ReplyRefused(job.id, caller.name, "foreign")
         value = question_id(chosen.reply_token)
-        held = await take_claim(context.client, name, value, expected="", ttl_ms=_ttl_ms(context))
+        held = await take_claim(context.client, name, value)
     if (found := find_question(pending, held)) is not None:
         await job.reply(person_of(caller, found), text, token=found.reply_token, by=caller.name)
 

@@ -10,7 +10,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from ...jobs.progress import as_completed
-from ...state.claims import ClaimStore
 from ..client import Client
 from .async_methods import AsyncWrapper, CallThreads, async_method, converting_method, document_as
 from .jobs import AsyncCollabJob, AsyncReviewJob, blocking_job
@@ -205,19 +204,3 @@ async def submit_read(client: AsyncClient, submission: Submission) -> AsyncColla
     """
     job = await call_with_client(client, lambda blocking: blocking._submit(submission))  # noqa: SLF001 - as above
     return AsyncCollabJob(job, client._threads)  # noqa: SLF001 - as above
-
-
-async def read_claim(client: AsyncClient, name: str) -> str:
-    """Return the value of a claim; empty: it is free. Only for servers."""
-    return await client._threads.run_call(lambda: _claims(client).read(name))  # noqa: SLF001 - as above
-
-
-async def take_claim(client: AsyncClient, name: str, value: str, *, expected: str, ttl_ms: int) -> str:
-    """Set the value of a claim if it has the expected one; return the value that it has now. Only for servers."""
-    return await client._threads.run_call(  # noqa: SLF001 - as above
-        lambda: _claims(client).take(name, value, expected=expected, ttl_ms=ttl_ms)
-    )
-
-
-def _claims(client: AsyncClient) -> ClaimStore:
-    return ClaimStore(client._blocking()._parts.redis)  # noqa: SLF001 - as above

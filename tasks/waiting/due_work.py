@@ -170,9 +170,8 @@ def add_to_inbox(runtime: Runtime, entries: Sequence[InboxEntry], asked_ms: int)
     """Add questions to the inboxes of people, and to the index of those whose notices are due."""
     client = runtime.store.client
     Inbox(client).add(entries, at_ms=asked_ms)
-    if (
-        entries
-    ):  # after the time that parking takes: if this process is lost, a worker finds the question then
+    if entries:
+        # After the time that parking takes: if this process is lost, a worker finds the question then.
         announce(runtime, entries[0].session_id, in_ms=_PARKING_MS)
 
 

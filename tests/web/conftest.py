@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,6 @@ inputs:
   - {name: lines, type: integer, default: 3}
 stop: {max_rounds: 1}
 """
-
-
 #: A remote system that does not answer.
 PARTNER = """
 [webhooks]
@@ -43,6 +42,16 @@ secret_env = "PARTNER_SECRET"
 attempts = 20
 """
 
+ASKING = """
+title: May I?
+purpose: Ask Ben.
+mode: round_robin
+participants:
+  - {participant_id: ann, agent: say}
+  - {participant_id: ben, kind: human}
+stop: {max_rounds: 1}
+"""
+
 
 @dataclass
 class WebInstallation:
@@ -52,6 +61,19 @@ class WebInstallation:
     settings: dict[str, str]
     client: Client
     server: WebServer
+
+    @contextmanager
+    def serve(self, folder: Path, files: Mapping[str, str]) -> Iterator[WebServer]:
+        """Another server, with these session files, too: name -> text."""
+        jobs = json.loads(self.settings["jobs"])
+        for name, text in files.items():
+            jobs[name] = str(file := folder / f"{name}.yaml")
+            file.write_text(text)
+        server = WebServer(folder, {**self.settings, "jobs": json.dumps(jobs)})
+        try:
+            yield server.start()
+        finally:
+            server.close()
 
 
 def installation_settings(folder: Path, redis_url: str) -> dict[str, str]:

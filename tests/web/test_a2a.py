@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -35,30 +34,15 @@ from servers.web import WebServer
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.text.ids import new_id
 
-ASKING = """
-title: May I?
-purpose: Ask Ben.
-mode: round_robin
-participants:
-  - {participant_id: ann, agent: say}
-  - {participant_id: ben, kind: human}
-stop: {max_rounds: 1}
-"""
+from .conftest import ASKING
 
 
 @pytest.fixture(scope="module")
 def agents(web, tmp_path_factory):
     """A server with another session file, on the installation of all tests."""
     folder = tmp_path_factory.mktemp("a2a")
-    (folder / "asking.yaml").write_text(ASKING)
-    (folder / "broken.yaml").write_text("title: [")
-    names = {name: str(folder / f"{name}.yaml") for name in ("asking", "broken")}
-    jobs = {**json.loads(web.settings["jobs"]), **names}
-    server = WebServer(folder, {**web.settings, "jobs": json.dumps(jobs)})
-    try:
-        yield server.start()
-    finally:
-        server.close()
+    with web.serve(folder, {"asking": ASKING, "broken": "title: ["}) as server:
+        yield server
 
 
 @asynccontextmanager

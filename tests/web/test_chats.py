@@ -19,16 +19,9 @@ from scaling import patient
 from servers.web import WebServer
 from symposia.models.text.ids import new_id
 
+from .conftest import ASKING
+
 EVENTS: TypeAdapter[Any] = TypeAdapter(Event)
-ASKING = """
-title: May I?
-purpose: Ask Ben.
-mode: round_robin
-participants:
-  - {participant_id: ann, agent: say}
-  - {participant_id: ben, kind: human}
-stop: {max_rounds: 1}
-"""
 TALKING = """
 title: A talk
 purpose: Talk.
@@ -44,17 +37,11 @@ stop: {max_rounds: 1}
 def chats(web, tmp_path_factory):
     """A server with session files for chats, on the installation of all tests."""
     folder = tmp_path_factory.mktemp("chats")
-    jobs = json.loads(web.settings["jobs"])
+    (gate := folder / "gate").touch()
     rounds = ASKING.replace("max_rounds: 1", "max_rounds: 2")
-    for name, text in {"asking": ASKING, "rounds": rounds, "talking": TALKING}.items():
-        jobs[name] = str(folder / f"{name}.yaml")
-        (folder / f"{name}.yaml").write_text(text.replace("GATE", str(folder / "gate")))
-    (folder / "gate").touch()
-    server = WebServer(folder, {**web.settings, "jobs": json.dumps(jobs)})
-    try:
-        yield server.start()
-    finally:
-        server.close()
+    files = {"asking": ASKING, "rounds": rounds, "talking": TALKING.replace("GATE", str(gate))}
+    with web.serve(folder, files) as server:
+        yield server
 
 
 def url(server: WebServer, path: str) -> str:

@@ -14,7 +14,7 @@ from ...client.aio.client import AsyncClient
 from ...config.settings import Settings
 from ...models.identity import LOCAL, Caller
 from ..context import WebContext
-from ..identity import anybody
+from ..identity import local_caller
 from ..limits import CallerLimits
 from .options import ServerOptions
 from .server import build_server
@@ -41,7 +41,7 @@ def run_stdio(settings: Settings, *, caller: Caller = LOCAL) -> None:
 async def _serve(settings: Settings, tools: SessionTools, caller: Caller) -> None:
     options = ServerOptions(settings.mcp_wait_s, cancels=settings.mcp_cancel_sessions, is_local=True)
     async with AsyncClient(settings) as client:
-        context = WebContext(client, settings, anybody, CallerLimits(None))
+        context = WebContext(client, settings, local_caller, CallerLimits(None))
         server = build_server(context, tools, options, find_caller=lambda _: caller)
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())

@@ -47,7 +47,13 @@ async def submit(
         await open_job(context, caller, submission.continues)
     if body.collab_id is not None and await _exists(context, caller, body.collab_id):
         response.status_code = 200
-    job = await submit_read(context.client, submission)
+    return await created_session(context, await submit_read(context.client, submission), request, response)
+
+
+async def created_session(
+    context: WebContext, job: AsyncCollabJob, request: Request, response: Response
+) -> SessionData:
+    """Return a new session, and name it in the header `Location`."""
     response.headers["Location"] = request.url_for("get_session", session_id=job.id).path
     return await session_data(context, job)
 

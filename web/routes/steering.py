@@ -7,13 +7,12 @@ from typing import Annotated, Literal
 from fastapi import Header, Request, Response
 from pydantic import Field, JsonValue
 
-from ...client.aio.jobs import AsyncCollabJob
 from ...models.attachments import MAX_PER_MESSAGE
 from ..answers import SessionData
-from ..context import ContextDep, Controller, Submitter, WebContext, open_job
+from ..context import ContextDep, Controller, Submitter, open_job
 from ..routing import api_router
 from ..submissions import AttachmentBody, Body, check_agents
-from .sessions import session_data
+from .sessions import created_session, session_data
 
 router = api_router("steering")
 
@@ -162,7 +161,7 @@ async def continue_session(
     job = await open_job(context, caller, session_id)
     check_agents(body.agents, caller)
     new = await job.continue_with(body.text, agents=body.agents, owner=caller.name)
-    return await _created(context, new, request, response)
+    return await created_session(context, new, request, response)
 
 
 @router.post("/sessions/{session_id}/fork", status_code=201)
@@ -178,11 +177,4 @@ async def fork(
     job = await open_job(context, caller, session_id)
     check_agents(body.agents, caller)
     new = await job.fork(at_turn=body.at_turn, instruct=body.instruct, agents=body.agents, owner=caller.name)
-    return await _created(context, new, request, response)
-
-
-async def _created(
-    context: WebContext, job: AsyncCollabJob, request: Request, response: Response
-) -> SessionData:
-    response.headers["Location"] = request.url_for("get_session", session_id=job.id).path
-    return await session_data(context, job)
+    return await created_session(context, new, request, response)

@@ -16,7 +16,7 @@ from symposia import AsyncClient
 from symposia.config.settings import load_settings
 from symposia.models.identity import LOCAL
 from symposia.web.context import WebContext
-from symposia.web.identity import anybody
+from symposia.web.identity import local_caller
 from symposia.web.limits import CallerLimits
 from symposia.web.mcp.options import ServerOptions
 from symposia.web.mcp.server import build_server
@@ -35,7 +35,7 @@ def test_deadline_ends_an_open_form_and_leaves_no_connection(terminal):
     async def steps():
         # One thread: its connections do not change.
         async with AsyncClient(settings, max_threads=1, worker_grace_s=math.inf) as client:
-            context = WebContext(client, settings, anybody, CallerLimits(None))
+            context = WebContext(client, settings, local_caller, CallerLimits(None))
             options = ServerOptions(timeout_s=1.5)
             server = build_server(context, SessionTools.of(settings), options, find_caller=lambda _: LOCAL)
             async with Client(server, mode="legacy", elicitation_callback=form) as mcp:
