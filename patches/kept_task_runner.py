@@ -82,7 +82,7 @@ class SliceRunner:
         acknowledge = request._on_ack  # noqa: SLF001 - fixed when the request is created
 
         def acknowledge_at_end(*args: Any) -> None:
-            if current.kept or current.later:
+            if current.kept or current.later or current.next is not None:
                 current.ack.append(args)
             else:
                 acknowledge(*args)
@@ -99,8 +99,8 @@ class SliceRunner:
             except Exception:
                 # Celery's pool discards the error. A task that was kept before it still runs.
                 log.exception("Celery task %s failed in its worker", request.id)
-            while (task := take_first(current.kept)) is not None:
-                if self.may_keep(task.name):
+            while (task := (promised := current.take_next()) or take_first(current.kept)) is not None:
+                if promised is not None or self.may_keep(task.name):
                     current.since = time.monotonic()
                     self._run_kept(task)
                 else:

@@ -18,7 +18,9 @@ Bounds:
   behind it.
 - The message that the thread took is acknowledged after the last of them: the worker takes no more messages
   than it has threads.
-- Nothing is kept once the worker stops or has lost its broker, in other pools than that of threads, and for
+- The next task can be promised to a thread before it exists (`may_keep_next`, `keep_next`): it runs in that thread even if the
+  worker stops in between.
+- Nothing else is kept once the worker stops or has lost its broker, in other pools than that of threads, and for
   a task with a rate limit.
 
 A kept task sends the signals of a worker, not those of publishing. If its process dies, it is lost, as a message
@@ -118,6 +120,8 @@ class Slice:
     since: float
     until: float
     kept: deque[KeptTask] = field(default_factory=deque)
+    #: The task that this thread has promised to run next.
+    next: KeptTask | None = None
     #: Short tasks that came too late to be kept.
     later: deque[KeptTask] = field(default_factory=deque)
     #: How many more tasks it may keep.
@@ -134,6 +138,16 @@ class Slice:
         self.left -= 1
         if len(self.kept) > 1:
             self.watch()
+
+    def may_keep_next(self, name: str) -> bool:
+        """Return whether the next task of this name will surely run in this thread, at once."""
+        is_free = not self.kept and self.next is None and self.left > 0 and time.monotonic() < self.until
+        return is_free and self.runner.may_keep(name)
+
+    def take_next(self) -> KeptTask | None:
+        """Remove and return the promised task."""
+        task, self.next = self.next, None
+        return task
 
     def send_at_end(self, task: KeptTask) -> None:
         """Add a task to send with others, when the thread has run those before it or one of them is slow."""
@@ -190,6 +204,20 @@ def keep_task(app: Celery, task: KeptTask) -> bool:
         return task.is_short
     current.keep(task)
     return True
+
+
+def may_keep_next(app: Celery, name: str) -> bool:
+    """Return whether this thread can promise to run the next task of this name, whatever happens until it exists."""
+    current = this_thread.current
+    return current is not None and current.app is app and current.may_keep_next(name)
+
+
+def keep_next(task: KeptTask) -> None:
+    """Run the promised task in this thread after the current one. Only after `may_keep_next`, in the same task."""
+    current = this_thread.current
+    assert current is not None  # noqa: S101 - see above
+    current.next = task
+    current.left -= 1
 
 
 def send_bundles(app: Celery, bundles: Sequence[Sequence[KeptTask]]) -> None:

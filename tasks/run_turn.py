@@ -15,28 +15,27 @@ from ..agents.execution.failures import to_agent_error
 from ..models.errors import AgentError, LeaseLost, SessionError, StateError
 from ..models.metrics import TurnOutcomeLabel
 from ..models.protocol.dialog import Message
-from ..models.text.ids import new_id
 from ..models.turns.turn import OutcomeKind, TurnContext, TurnOutcome
 from ..state.log_context import add_to_log_context
 from ..state.sessions.records import Grant, ScriptAnswer, SessionState
-from ..state.sessions.requests import Claim
 from ..state.sessions.turn_records import TaskInfo
 from .asking import ask_agent
 from .attempts import describe_end, describe_start
 from .guards import GuardStop, stop_turn
 from .planning.advance import advance
-from .planning.dispatch import redispatch_waiting, reservation_request, shortfall_reason
+from .planning.dispatch import redispatch_waiting, shortfall_reason
 from .runtime.graph import TurnCall
 from .runtime.metrics import TurnMetrics
+from .runtime.next_turn import ClaimedTurn
 from .runtime.runtime import Boundary, Runtime
 from .sentences import read_sentence
 from .turns.admission import Admission, admit_turn
+from .turns.claiming import build_claim, candidates_of
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn, refuse_output
 from .turns.repetition import repeats_recent_messages
 from .turns.results import TurnEnd, find_output_faults
-from .turns.turn import WRITE_GRACE_S, Turn, count_end, turn_timeout_s
+from .turns.turn import Turn, count_end, turn_timeout_s
 from .views.session_views import decode_planned_turn
-from .views.turn_context import granted_window
 from .waiting.due_work import handle_due_work
 from .waiting.parking import park_turn
 
@@ -71,42 +70,42 @@ def run_turn(runtime: Runtime, call: TurnCall, task: TaskInfo) -> TurnEnd:
     facts = runtime.sessions.facts.with_participant(call.session, call.participant)
     if facts is None:
         return TurnEnd("unknown")
-    policy = facts.spec.policy_of(call.participant)
-    candidates = [facts.spec.agents[call.participant]]  # the grant decides between them
-    if policy.substitute is not None:
-        candidates.append(candidates[0].with_agent(policy.substitute))
-    claim = Claim(
-        number=call.turn,
-        scope=call.scope,
-        token=new_id(),
-        lease_ms=runtime.limits.lease_ms,
-        timeout_ms=int((turn_timeout_s(runtime, policy) + WRITE_GRACE_S) * 1000),
-        window=granted_window(
-            facts, max(runtime.agents.registry.window(candidate) for candidate in candidates)
-        ),
-        task_id=task.id,
-        parent_id=task.parent or "",
-        limit_request=reservation_request(runtime.agents.registry, facts, candidates),
-        process=runtime.ports.held.process,
-    )
-    admission = admit_turn(runtime, facts, call, candidates, claim)
-    if isinstance(admission, TurnEnd):
-        return admission
+    next_turn = runtime.sessions.next_turns.take(call.session, call.turn)
+    if next_turn is not None:
+        admission = Admission(runtime.store.client, call, next_turn.claim.token)
+    else:
+        candidates = candidates_of(facts, call.participant)
+        claim = build_claim(
+            runtime,
+            facts,
+            candidates,
+            participant=call.participant,
+            number=call.turn,
+            scope=call.scope,
+            task_id=task.id,
+            parent_id=task.parent or "",
+        )
+        admitted = admit_turn(runtime, facts, call, candidates, claim)
+        if isinstance(admitted, TurnEnd):
+            return admitted
+        admission = admitted
+        claim = claim if admission.may_run else replace(claim, admitted=False)
+        tail = runtime.sessions.tails.tail(call.session, claim.window)
+        next_turn = ClaimedTurn(claim, tail, time.monotonic())
     with admission:
-        if not admission.may_run:
-            claim = replace(claim, admitted=False)
-        end = _begin(runtime, call, task, claim, admission)
+        end = _begin(runtime, call, task, next_turn, admission)
     TurnMetrics(runtime.ports.metrics, call.mode).booked(admission.booked)
     return end
 
 
-def _begin(runtime: Runtime, call: TurnCall, task: TaskInfo, claim: Claim, admission: Admission) -> TurnEnd:
+def _begin(
+    runtime: Runtime, call: TurnCall, task: TaskInfo, claimed: ClaimedTurn, admission: Admission
+) -> TurnEnd:
     runtime.fault_hook(Boundary.BEFORE_BEGIN, call.session, call.turn)
     metrics = TurnMetrics(runtime.ports.metrics, call.mode)
-    since = time.monotonic()
-    tail = runtime.sessions.tails.tail(call.session, claim.window)
-    answer = runtime.store.begin(call.session, claim, seen=tail.newest if tail else None)
-    if answer.word != "granted" or answer.grant is None or answer.state is None:
+    claim, tail = claimed.claim, claimed.tail
+    answer = claimed.answer or runtime.store.begin(call.session, claim, seen=tail.newest if tail else None)
+    if answer.grant is None or answer.state is None:
         admission.record_not_granted(answer.word)
         metrics.not_granted(answer.word)
         log.debug("turn %s of %s: %s", call.turn, call.session, answer.word)
@@ -115,7 +114,14 @@ def _begin(runtime: Runtime, call: TurnCall, task: TaskInfo, claim: Claim, admis
     metrics.granted(answer, call.turn)
     messages = runtime.sessions.tails.read(call.session, answer.grant, claim.window, tail)
     turn = _open_turn(
-        runtime, call, task, answer.grant, answer.state, messages, admission=admission, since=since
+        runtime,
+        call,
+        task,
+        answer.grant,
+        answer.state,
+        messages,
+        admission=admission,
+        since=claimed.since,
     )
     if turn.recall is not None and turn.recall.view.degraded:
         metrics.without_memory()

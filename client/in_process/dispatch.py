@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -30,6 +31,17 @@ def _no_app() -> Celery:
     raise RuntimeError("turns run in this process, without Celery")
 
 
+#: Maximum number of turns that a thread runs after the one that it took.
+KEPT_TURNS = 16
+
+
+class _Thread(threading.local):
+    #: The turn that this thread runs next.
+    next: Callable[[Runtime], object] | None = None
+    #: How many more turns it may keep.
+    left = 0
+
+
 class ThreadDispatch(TaskGraph):
     """Dispatch of turns and plans to a pool of threads, in the order in which they are sent.
 
@@ -43,6 +55,7 @@ class ThreadDispatch(TaskGraph):
     def __init__(self, *, threads: int) -> None:
         super().__init__(_no_app)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="symposia-turn")
+        self._thread = _Thread()
         self._find_runtime: Callable[[], Runtime] | None = None
 
     def bind(self, find_runtime: Callable[[], Runtime]) -> None:
@@ -60,6 +73,15 @@ class ThreadDispatch(TaskGraph):
         """Send turns that may run in parallel."""
         for call in calls:
             self._submit(call.session, partial(self._run_turn, call, parent), sent_ms)
+
+    def may_keep_next(self) -> bool:
+        """Return whether this thread can run the next turn: others wait for at most `KEPT_TURNS` turns."""
+        return self._thread.left > 0
+
+    def keep_next(self, call: TurnCall, *, task_id: str, parent: str, sent_ms: int) -> None:  # noqa: ARG002 - not sent
+        """Run a turn in this thread after the current one."""
+        self._thread.next = partial(self._run_turn, call, parent, task_id=task_id)
+        self._thread.left -= 1
 
     def send_advance(
         self,
@@ -83,9 +105,17 @@ class ThreadDispatch(TaskGraph):
     def _attempt(self, session_id: str, action: Callable[[Runtime], object], sent_ms: int) -> None:
         if self._find_runtime is None:
             raise RuntimeError("`bind` was not called")
+        runtime, thread = self._find_runtime(), self._thread
+        runtime.stores.queue_progress.record_taken(sent_ms)
+        thread.left = KEPT_TURNS
+        self._run(session_id, action, runtime)
+        while (following := thread.next) is not None:
+            thread.next = None
+            self._run(session_id, following, runtime)
+
+    @staticmethod
+    def _run(session_id: str, action: Callable[[Runtime], object], runtime: Runtime) -> None:
         try:
-            runtime = self._find_runtime()
-            runtime.stores.queue_progress.record_taken(sent_ms)
             action(runtime)
         except SessionNotFound:
             log.debug("session %s has ended and expired", session_id)
@@ -95,9 +125,9 @@ class ThreadDispatch(TaskGraph):
             log.exception("session %s failed, the sweep will retry", session_id)
 
     @staticmethod
-    def _run_turn(call: TurnCall, parent: str, runtime: Runtime) -> None:
+    def _run_turn(call: TurnCall, parent: str, runtime: Runtime, *, task_id: str = "") -> None:
         with log_context(call.session, call.turn, call.participant):
-            handle_turn_message(runtime, call, TaskInfo(new_id(), parent=parent))
+            handle_turn_message(runtime, call, TaskInfo(task_id or new_id(), parent=parent))
 
     @staticmethod
     def _advance(session_id: str, task_id: str, runtime: Runtime) -> None:

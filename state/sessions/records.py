@@ -289,34 +289,39 @@ def read_state(
 
 
 def read_answer(session_id: str, raw: list[Any], claim: Claim | None = None) -> ScriptAnswer:
-    """Return the answer of a verb; `claim`: the grant request, if the verb was `begin`."""
+    """Return the answer of a verb; `claim`: the grant request of `begin`, or of `commit`."""
     word = raw[0]
     if len(raw) < 4:
         return ScriptAnswer(word)
     state = read_state(session_id, raw[1], raw[2], raw[3])
     extra = _read_extra(word, raw[4], claim) if len(raw) > 4 else {}
+    if len(raw) > 6 and claim is not None:
+        extra["grant"] = _read_grant(extra["numbers"][0], claim, raw[6])
     return ScriptAnswer(word, state, booked=read_amounts(raw[5]) if len(raw) > 5 else None, **extra)
+
+
+def _read_grant(number: int, claim: Claim, values: Any) -> Grant:
+    fence, grants, failures, takeovers, agent, newest_first, took_over, continues, readers = values
+    return Grant(
+        number=number,
+        scope=claim.scope,
+        token=claim.token,
+        fence=fence,
+        grants=grants,
+        failures=failures,
+        takeovers=takeovers,
+        substitute=agent or None,
+        messages=tuple((entry_id, fields[1]) for entry_id, fields in reversed(newest_first)),
+        took_over=took_over == 1,
+        continues=continues == 1,
+        has_reader=readers == 1,
+    )
 
 
 def _read_extra(word: str, extra: Any, claim: Claim | None) -> dict[str, Any]:
     """Return the further values of an answer, by the names of its fields."""
     if word == "granted" and claim is not None and extra is not None:
-        fence, grants, failures, takeovers, agent, newest_first, took_over, continues, readers = extra
-        grant = Grant(
-            number=claim.number,
-            scope=claim.scope,
-            token=claim.token,
-            fence=fence,
-            grants=grants,
-            failures=failures,
-            takeovers=takeovers,
-            substitute=agent or None,
-            messages=tuple((entry_id, fields[1]) for entry_id, fields in reversed(newest_first)),
-            took_over=took_over == 1,
-            continues=continues == 1,
-            has_reader=readers == 1,
-        )
-        return {"grant": grant}
+        return {"grant": _read_grant(claim.number, claim, extra)}
     if word in ("retried", "deferred"):
         return {"due_ms": extra}
     if word == "exhausted" and extra is not None:

@@ -107,6 +107,24 @@ class Claim:
     process: str = ""
 
 
+def format_claim(claim: Claim, seen: SeenMessage | None) -> str:
+    """Return the claim on the turn of a plan in the format that `commit` reads; `seen` as in `SessionStore.begin`."""
+    return dump_json(
+        {
+            "scope": claim.scope,
+            "token": claim.token,
+            "lease_ms": claim.lease_ms,
+            "timeout_ms": claim.timeout_ms,
+            "window": claim.window,
+            "task_id": claim.task_id,
+            "parent_id": claim.parent_id,
+            "process": claim.process,
+            "seen": seen.entry_id if seen else "",
+            "seen_sha": seen.sha if seen else "",
+        }
+    )
+
+
 def format_notes(notes: Sequence[JournalNote]) -> str:
     """Return notes in the format that scripts read; an empty text if there are none."""
     return json.dumps(notes) if notes else ""
@@ -151,6 +169,8 @@ class PlanWrite:
     refused: tuple[RefusedHandOff, ...] = ()
     #: Numbers of the turns that this plan drops.
     dropped: tuple[int, ...] = ()
+    #: Its turn, if it plans one turn of the roster as it is.
+    only_turn: PlannedTurn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +274,13 @@ def build_plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
             document["promotes"] = list(frame.roster)
         if plan.announce is not None:
             document["announce"] = _announcement(plan, frame)
-    text = dump_json(document)
-    released = tuple(frame.scopes[number] for number in dropped)
-    return PlanWrite(plan_id, frame.expected, text, released, frame.refused, dropped)
+    turns = () if isinstance(plan, Finish) or frame.promotes else plan.turns
+    return PlanWrite(
+        plan_id,
+        frame.expected,
+        dump_json(document),
+        released=tuple(frame.scopes[number] for number in dropped),
+        refused=frame.refused,
+        dropped=dropped,
+        only_turn=turns[0] if len(turns) == 1 else None,
+    )

@@ -27,6 +27,7 @@ from .requests import (
     PlanWrite,
     SeenMessage,
     TurnOutput,
+    format_claim,
     format_notes,
     roles_document,
 )
@@ -133,11 +134,27 @@ class SessionStore:
         return self._run("turns/release_lost", session_id, args, lock=record.scope).word == "released"
 
     def commit(
-        self, session_id: str, grant: Grant, output: TurnOutput, *, then: PlanWrite | None = None
+        self,
+        session_id: str,
+        grant: Grant,
+        output: TurnOutput,
+        *,
+        then: PlanWrite | None = None,
+        claim: Claim | None = None,
+        seen: SeenMessage | None = None,
     ) -> ScriptAnswer:
         """Write the output of a turn, together with the plan made for its outcome.
 
         Return `committed`, `held`, `done`, `stale`, `inactive` or `unknown`.
+
+        Args:
+            session_id: Id of the session.
+            grant: The grant of the turn.
+            output: Its output.
+            then: The plan.
+            claim: Request for the grant of the plan's only turn, whatever its `number`: then `committed` has the grant,
+                unless another plan was first.
+            seen: As in `begin`, for the claim.
         """
         args: dict[str, ScriptValue] = {
             "number": grant.number,
@@ -151,10 +168,17 @@ class SessionStore:
             "notes": format_notes(output.notes),
             "expected": then.expected if then else "",
             "plan": then.document if then else "",
+            "claim": format_claim(claim, seen) if claim else "",
         }
-        released = then.released if then else ()
+        locks = (*(then.released if then else ()), *((claim.scope,) if claim else ()))
         return self._run(
-            "turns/commit", session_id, args, lock=grant.scope, locks=released, rest_args=output.messages
+            "turns/commit",
+            session_id,
+            args,
+            lock=grant.scope,
+            locks=locks,
+            rest_args=output.messages,
+            claim=claim,
         )
 
     def fail(

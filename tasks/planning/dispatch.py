@@ -15,7 +15,7 @@ from ...models.sessions.stop_conditions import StopReason
 from ...models.text.words import dollars
 from ...models.turns.turn import RemainingBudget
 from ...state.sessions.records import SessionState, Shortfall
-from ...state.sessions.turn_records import NOTHING
+from ...state.sessions.turn_records import NOTHING, TurnRecord
 from ..runtime.graph import TaskGraph, TurnCall, ignore_broker_outage
 from ..views.session_views import SessionFacts
 
@@ -138,22 +138,27 @@ def send_turns(
     by_parent: dict[str, list[TurnCall]] = {}
     for number in numbers:
         record = state.records[number]
-        binding = facts.spec.agents.get(record.participant)
-        current = binding and binding.with_agent(record.agent)
-        agent, queue = (current.agent, current.queue or "") if current else (record.agent or "", "")
-        call = TurnCall(
-            facts.session_id,
-            number,
-            record.participant,
-            facts.collab.mode,
-            record.scope,
-            agent,
-            queue=queue,
-            share=facts.spec.share,
-        )
-        by_parent.setdefault(parent or record.parent or facts.session_id, []).append(call)
+        planner = parent or record.parent or facts.session_id
+        by_parent.setdefault(planner, []).append(turn_call(facts, record))
     for planner, calls in by_parent.items():
         graph.send_turns(calls, parent=planner, sent_ms=state.now_ms)
+
+
+def turn_call(facts: SessionFacts, record: TurnRecord) -> TurnCall:
+    """Return the content of the message of a turn."""
+    binding = facts.spec.agents.get(record.participant)
+    current = binding and binding.with_agent(record.agent)
+    agent, queue = (current.agent, current.queue or "") if current else (record.agent or "", "")
+    return TurnCall(
+        facts.session_id,
+        record.number,
+        record.participant,
+        facts.collab.mode,
+        record.scope,
+        agent,
+        queue=queue,
+        share=facts.spec.share,
+    )
 
 
 def resend_all(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:

@@ -188,6 +188,18 @@ class TaskGraph:
         for queue, messages in sent.items():
             self._send(messages, queue=queue)
 
+    def may_keep_next(self) -> bool:
+        """Return whether the next turn, if it is only one, can run in this thread, at once and in any case."""
+        from ...patches.kept_tasks import may_keep_next
+
+        return self._can_run is not None and may_keep_next(self._app, TURN)
+
+    def keep_next(self, call: TurnCall, *, task_id: str, parent: str, sent_ms: int) -> None:
+        """Run a turn in this thread after the current one. Only after `may_keep_next`."""
+        from ...patches.kept_tasks import keep_next
+
+        keep_next(self._task(call, {"parent_id": parent, SENT_MS: sent_ms, "id": task_id}))
+
     def _lane(self, share: QueueShare, session: str) -> str:
         """Return the queue of a session that is not the common one; '': it is, or not every worker consumes lanes."""
         if share == COMMON_SHARE or self.routes is None or not (lanes := self.routes.count_lanes()):

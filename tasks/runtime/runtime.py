@@ -46,6 +46,7 @@ from .dialog_tails import DialogTails
 from .graph import TaskGraph
 from .history import HistoryReader
 from .leases import LeaseRenewer
+from .next_turn import NextTurns
 from .queues import queue_name
 from .turn_services import TurnServicesFactory
 
@@ -292,6 +293,8 @@ class Sessions:
     history: HistoryReader
     #: The newest messages of the sessions that this process works on.
     tails: DialogTails = field(default_factory=DialogTails)
+    #: Turns that threads were granted before their messages.
+    next_turns: NextTurns = field(default_factory=NextTurns)
 
 
 @dataclass(frozen=True, slots=True)

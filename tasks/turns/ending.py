@@ -24,6 +24,7 @@ from ...state.sessions.requests import JournalNote, PlanWrite
 from ..planning.advance import advance, dispatch_plan, plan_next
 from ..planning.dispatch import dispatch_turns, redispatch_waiting
 from ..runtime.runtime import Boundary, Runtime
+from .claiming import claim_next, keep_next
 from .results import (
     FAILURE_EFFECTS,
     WRITTEN,
@@ -67,8 +68,12 @@ def commit_turn(
     write = _plan_ahead(runtime, turn, result)
     record_turn(runtime, turn, result)
     runtime.fault_hook(Boundary.BEFORE_COMMIT, turn.session_id, turn.number)
+    commit = partial(runtime.store.commit, turn.session_id, turn.grant, output, then=write)
+    if next_turn := claim_next(runtime, turn, write):
+        seen = next_turn.tail.newest if next_turn.tail else None
+        commit = partial(commit, claim=next_turn.claim, seen=seen)
     answer = retry_during_outage(
-        partial(runtime.store.commit, turn.session_id, turn.grant, output, then=write),
+        commit,
         until=turn.write_deadline,
         what=f"turn {turn.number} of {turn.session_id}",
     )
@@ -79,6 +84,8 @@ def commit_turn(
     count_end(runtime, turn, TurnOutcomeLabel(kind.value), refused="" if is_written else answer.word)
     turn.admission.is_written = is_written
     turn.admission.record_end(answer, outcome.usage, done=is_written)
+    if next_turn is not None and is_written:
+        answer = keep_next(runtime, turn, next_turn, answer)
     _continue_session(runtime, turn, answer, write)
     return summarize_commit(answer.word, kind, outcome)
 

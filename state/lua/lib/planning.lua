@@ -1,5 +1,5 @@
 --- lib/planning: the next step, or the end, of a session.
---- USES: clock locks turns events posts ending changes
+--- USES: clock locks turns events posts ending changes granting
 
 --- Maximum number of newest messages among which that of a broadcast is looked for.
 local NEWEST = 20
@@ -15,9 +15,18 @@ local function broadcast_text(keys, announce)
   end
 end
 
+--- Return whether the turn of a plan may be granted while it is planned.
+local function may_grant(keys, plan, claim)
+  local deadline = known_field(keys.session, 'deadline_ms')
+  if deadline and NOW >= tonumber(deadline) then return false end
+  return #plan.turns == 1 and plan.turns[1].record.scope == claim.scope and not lock_owner(keys.lock)
+end
+
 --- Apply a plan made for the current version of the session; `locks` are those of the turns that it drops.
---- `written`: the turn that this script has written, and removed; nil: none. Return the numbers of the new turns. A planner whose answer was lost recognises its own plan by `planned_by`.
-local function apply_plan(keys, locks, plan, written)
+--- `written`: the turn that this script has written, and removed; nil: none. `claim`: the claim of a worker on the turn of a
+--- plan with one turn, whose lock is `keys.lock`; nil: none. Return the numbers of the new turns, and the grant. A planner whose
+--- answer was lost recognises its own plan by `planned_by`.
+local function apply_plan(keys, locks, plan, written, claim)
   for _, number in ipairs(plan.consumed) do
     if number ~= written then redis.call('HDEL', keys.turns, number, number .. ':result') end
   end
@@ -44,6 +53,7 @@ local function apply_plan(keys, locks, plan, written)
     write_journal(keys.journal, 'roster.changed', { participants = plan.promotes })
   end
   flush_posts(keys)
+  local is_granted = claim and may_grant(keys, plan, claim)
   local snapshot
   local numbers = {}
   for _, new_turn in ipairs(plan.turns) do
@@ -55,7 +65,11 @@ local function apply_plan(keys, locks, plan, written)
       snapshot = snapshot or redis.call('XREVRANGE', keys.dialog, '+', '-', 'COUNT', 1)[1] or { '0-0' }
       turn.until_id = snapshot[1]
     end
-    redis.call('HSET', keys.turns, number, cjson.encode(turn), number .. ':plan', new_turn.plan)
+    if is_granted then
+      redis.call('HSET', keys.turns, number .. ':plan', new_turn.plan)
+    else
+      redis.call('HSET', keys.turns, number, cjson.encode(turn), number .. ':plan', new_turn.plan)
+    end
     numbers[#numbers + 1] = number
   end
   change_field('planner', plan.planner)
@@ -66,5 +80,8 @@ local function apply_plan(keys, locks, plan, written)
     if text then plan.announce.payload.message = { content = text } end
     emit(keys.events, 'MAPBroadcastSent', plan.announce.payload, plan.announce.payload.broadcaster_role_id, plan.announce.targets)
   end
-  return numbers
+  if not is_granted then return numbers end
+  local turn = plan.turns[1].record
+  grant_turn(keys, numbers[1], turn, claim, {})
+  return numbers, describe_grant(keys, turn, claim)
 end

@@ -29,7 +29,7 @@
 ---   `steered_by`, `posted_by`: the newest 64 requests
 
 --- Return an answer with the planner's view, which is read in the same script (instant) as the change before it.
-local function view(session, turns, answer, extra, booked)
+local function view(session, turns, answer, extra, booked, grant)
   write_changes(session)
-  return { answer, NOW, read_view_fields(session), redis.call('HGETALL', turns), extra or false, booked }
+  return { answer, NOW, read_view_fields(session), redis.call('HGETALL', turns), extra or false, booked, grant }
 end

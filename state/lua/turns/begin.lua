@@ -1,7 +1,7 @@
 --- turns/begin: grants a turn to one worker, with the next fencing number and a lease.
 --- KEYS: session dialog events turns lock listening
 --- ARGV: number scope token lease_ms timeout_ms window task_id parent_id wish admitted process seen seen_sha
---- USES: clock locks view turns events grants limits changes
+--- USES: clock locks view turns granting changes
 --- ANSWERS: granted(view, grant) done(view) overdue(view) waiting(view) woken(view) short(view) exhausted(view, lack) busy lost early inactive(view) unknown missing
 --- GUARANTEE: at most one live token per scope; fencing numbers only rise. The same token sent again (because its
 --- first answer was lost) gets the same grant again while its lease lasts, and never a second one.
@@ -14,6 +14,11 @@
 --- only the entries after it. A dialog without this entry (a failover lost it) is answered whole.
 --- A worker that was not `admitted` gets no grant: the turn was parked or over when the worker looked.
 local NO_SHARES = { given = {} }
+local keys = { session = session, dialog = dialog, events = events, turns = turns, lock = lock, listening = listening }
+local claim = {
+  token = token, lease_ms = lease_ms, timeout_ms = timeout_ms, window = window, task_id = task_id, parent_id = parent_id,
+  process = process, seen = seen, seen_sha = seen_sha,
+}
 local SPENT = { tokens = { 'input_tokens', 'output_tokens' }, cost = { 'cost_micros' } }
 
 --- Return the number of turns without a worker. They share the rest of the limit if the cost of a turn is not known.
@@ -61,18 +66,6 @@ local function shares_of(turn)
   return shares
 end
 
---- Return the newest entries of the dialog that the turn may see, newest first, and whether they continue `seen`.
-local function window_of(turn)
-  local count, newest = tonumber(window), turn.until_id or '+'
-  if count == 0 then return {}, false end
-  if seen ~= '' then
-    local entries = redis.call('XREVRANGE', dialog, newest, seen, 'COUNT', count + 1)
-    local last = table.remove(entries)
-    if last and last[1] == seen and redis.sha1hex(last[2][2]) == seen_sha then return entries, true end
-  end
-  return redis.call('XREVRANGE', dialog, newest, '-', 'COUNT', count), false
-end
-
 know_fields(session, 'status', 'deadline_ms', 'fence', 'map_events')
 local status, deadline = KNOWN.status, KNOWN.deadline_ms
 if not status then return { 'missing' } end
@@ -105,25 +98,6 @@ if not owner then
     save_turn(turns, number, turn)
     return view(session, turns, 'short')
   end
-  redis.call('SET', lock, token .. '|' .. (NOW + timeout_ms), 'PX', math.min(lease_ms, timeout_ms))
-  turn.took_over = turn.status == 'speaking' or nil
-  if turn.took_over then
-    close_grant(events, number, turn, { outcome = 'expired', messages = 0, lost_worker = turn.lost_worker })
-    turn.takeovers = (turn.takeovers or 0) + 1
-  end
-  turn.lost_worker, turn.process = nil, process ~= '' and token .. ' ' .. process or nil
-  if turn.token then turn.former = (turn.former or '') .. turn.token .. ' ' end
-  turn.status, turn.token, turn.grants = 'speaking', token, turn.grants + 1
-  turn.fence = count_field(session, 'fence', 1)
-  turn.waited_ms = turn.queued_ms and math.max(NOW - turn.queued_ms, 0) or nil
-  turn.began_ms, turn.swept_ms, turn.queued_ms, turn.dispatches, turn.request = NOW, nil, nil, 0, nil
-  turn.short_tokens, turn.short_cost, turn.lacks = nil, nil, nil
-  for unit, amount in pairs(shares.given) do reserve(session, turn, unit, amount) end
-  save_turn(turns, number, turn)
-  local payload = turn_payload(number, turn)
-  payload.task_id, payload.parent_id = task_id, parent_id ~= '' and parent_id or nil
-  payload.waited_ms = turn.waited_ms
-  emit(events, 'MAPTurnDispatched', payload, nil, { turn.role_id })
+  grant_turn(keys, number, turn, claim, shares.given)
 end
-local messages, continues = window_of(turn)
-return view(session, turns, 'granted', { turn.fence, turn.grants, turn.failures, turn.takeovers or 0, turn.agent or '', messages, turn.took_over and 1 or 0, continues and 1 or 0, redis.call('EXISTS', listening) })
+return view(session, turns, 'granted', describe_grant(keys, turn, claim))

@@ -35,9 +35,17 @@ class Queue(TaskGraph):
     def __init__(self, app: Celery) -> None:
         super().__init__(app)
         self.waiting: deque[TurnCall | str] = deque()
+        #: Whether turns claim the next one, as they do in the thread of a worker.
+        self.claims_next = False
 
     def send_turns(self, calls: Sequence[TurnCall], **_options: str | int) -> None:
         self.waiting.extend(calls)
+
+    def may_keep_next(self) -> bool:
+        return self.claims_next
+
+    def keep_next(self, call: TurnCall, **_options: str | int) -> None:
+        self.waiting.appendleft(call)
 
     def send_advance(self, session_id: str, **_options: bool | int) -> None:
         self.waiting.append(session_id)
