@@ -42,10 +42,7 @@ def _dispatch(world: World, index: int, outcome: Outcome) -> World:
 
 def _after_begin(scenario: Scenario, world: World, index: int, worker: Worker, outcome: Outcome) -> World:
     if outcome.word == "granted":
-        plan = None
-        if scenario.first_wins or world.store.open_turns == [worker.number]:
-            plan = make_plan(scenario, world.store, world.new_name("plan-"), after=worker.number)
-        return world.with_worker(index, worker._replace(doing="speak", plan=plan))
+        return _speak(scenario, world, index, worker)
     if outcome.word in ("done", "overdue", "exhausted"):
         return plan_next(scenario, world, index, exhausted=outcome.word == "exhausted")
     if outcome.word == "woken":
@@ -59,10 +56,26 @@ def _after_begin(scenario: Scenario, world: World, index: int, worker: Worker, o
     return world.with_worker(index, IDLE)
 
 
+def _speak(scenario: Scenario, world: World, index: int, worker: Worker) -> World:
+    """Return the world in which a worker runs the turn that it was granted."""
+    plan, claim = None, ""
+    if scenario.first_wins or world.store.open_turns == [worker.number]:
+        plan = make_plan(scenario, world.store, world.new_name("plan-"), after=worker.number)
+    if scenario.claims and plan and len((*scenario.steps, ())[plan.step]) == 1:
+        claim = world.new_name("~")
+    return world.with_worker(index, worker._replace(doing="speak", plan=plan, claim=claim))
+
+
 def _after_commit(scenario: Scenario, world: World, index: int, worker: Worker, outcome: Outcome) -> World:
     if outcome.word not in ("committed", "done"):
         return world.with_worker(index, IDLE)
-    return _after_plan(scenario, world, index, worker, outcome)
+    turns = world.store.turns.items()
+    claimed = [n for n, turn in turns if turn["status"] == "speaking" and turn["token"] == worker.claim]
+    if not claimed:
+        return _after_plan(scenario, world, index, worker, outcome)
+    turn = Worker("begin", claimed[0], world.store.turns[claimed[0]]["scope"], worker.claim)
+    # The first answer of a repeated commit was lost, so the worker asks for the grant again.
+    return _speak(scenario, world, index, turn) if outcome.has_grant else world.with_worker(index, turn)
 
 
 def _after_plan(scenario: Scenario, world: World, index: int, worker: Worker, outcome: Outcome) -> World:

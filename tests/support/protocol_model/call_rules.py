@@ -73,15 +73,21 @@ def _grants_are_exclusive(call: Call, args: dict[str, Any], before: Store, outco
         if event["event_type"] != "MAPTurnDispatched":
             continue
         token, fence = event["payload"]["token_id"], event["payload"]["fence"]
-        turn = before.turns[event["payload"]["turn_number"]]
+        number = event["payload"]["turn_number"]
+        turn = before.turns.get(number, {})
         if token in (turn.get("token"), *turn.get("former", "").split()):
             yield f"token {token} gets a second grant"
-        if turn["not_before"] > NOW_MS:
+        if turn.get("not_before", 0) > NOW_MS:
             yield f"token {token} is granted before its retry is due"
         if fence <= before.count("fence"):
             yield f"token {token} gets fencing number {fence}, which is not higher than the last one"
-        if call.scope in before.locks:
-            yield f"token {token} is granted while {before.locks[call.scope]} holds {call.scope}"
+        scope = outcome.store.turns[number]["scope"]
+        # The commit of a turn releases its own lock before it grants the next turn.
+        released = {call.scope: args["token"]} if call.verb == "turns/commit" else {}
+        if before.locks.get(scope) != released.get(scope):
+            yield f"token {token} is granted while {before.locks.get(scope)} holds {scope}"
+        if outcome.store.locks.get(scope) != token:
+            yield f"token {token} is granted, but {outcome.store.locks.get(scope)} holds {scope}"
         if before.status != "active":
             yield f"token {token} is granted while the session is {before.status}"
     holder = outcome.store.locks.get(call.scope or "")

@@ -101,7 +101,8 @@ def call_of(scenario: Scenario, worker: Worker) -> Call:
         args = {name: known[name] for name in script.args if name in known} | _CONSTANT.get(worker.doing, {})
     call = make_call(verb, args, worker.scope if "lock" in script.keys else None)
     if worker.plan and script.rest_of_keys:
-        call = call._replace(scopes=worker.plan.scopes)
+        scopes = scenario.steps[worker.plan.step] if worker.claim else ()
+        call = call._replace(scopes=(*worker.plan.scopes, *scopes))
     return (
         call._replace(rest=(f"{worker.number}|{worker.token}",))
         if script.rest_of_args == "messages"
@@ -122,7 +123,16 @@ def _own_args(scenario: Scenario, worker: Worker) -> Args:
         "spent": json.dumps({worker.token: [1, 0, 0, 0, 0]}),
         "expected": plan.expected if plan else "",
         "plan": plan.document(scenario) if plan else "",
+        "claim": _claim(scenario, worker),
     }
+
+
+def _claim(scenario: Scenario, worker: Worker) -> str:
+    if not (worker.claim and worker.plan):
+        return ""
+    (scope,) = scenario.steps[worker.plan.step]
+    known = {name: value for name, value in _CONSTANT["begin"].items() if name != "admitted"}
+    return json.dumps({**known, "scope": scope, "token": worker.claim})
 
 
 def await_agent_call(number: int, agent: str, scope: str) -> Call:

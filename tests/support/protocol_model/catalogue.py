@@ -18,6 +18,10 @@ _PAUSE = ("suspend", "resume")
 
 SCENARIOS = (
     Scenario("two turns", (_FLOOR, _FLOOR), _TWO),
+    Scenario("claimed turns", (_FLOOR, _FLOOR), _TWO, claims=True),
+    Scenario("claimed turn beside others", (_SIDE_BY_SIDE, _FLOOR), _ONE, first_wins=True, claims=True),
+    Scenario("claimed turn, suspended", (_FLOOR, _FLOOR), _ONE, operator=_PAUSE, claims=True),
+    Scenario("claimed turn, deadline", (_FLOOR, _FLOOR), _ONE, has_deadline=True, claims=True),
     Scenario("failed attempt", (_FLOOR,), _TWO._replace(failures=1)),
     Scenario("suspended and cancelled", (_FLOOR, _FLOOR), _ONE, operator=_PAUSE, is_cancelled=True),
     Scenario("side by side", (_SIDE_BY_SIDE, _FLOOR), _ONE),

@@ -54,6 +54,8 @@ class Scenario:
     #: Limit of the session's tokens; each attempt reserves two and spends one. 0: no limit.
     limit: int = 0
 
+    #: Workers claim the next turn with the commit of the one before it.
+    claims: bool = False
     #: The session has a deadline, which passes with the second sweep.
     has_deadline: bool = False
 

@@ -74,6 +74,8 @@ class Outcome:
 
     word: str
     extra: Any
+    #: Whether a commit has granted the turn of its plan.
+    has_grant: bool
     store: Store
     events: tuple[dict[str, Any], ...]
     journal: tuple[dict[str, Any], ...]
@@ -167,8 +169,8 @@ class Server:
         )
         recorded = _entries(events), _entries(journal)
         if isinstance(answer, Exception):
-            return Outcome(f"failed: {answer}", None, store, *recorded)
-        return Outcome(answer[0], answer[4] if len(answer) > 4 else None, store, *recorded)
+            return Outcome(f"failed: {answer}", None, False, store, *recorded)
+        return Outcome(answer[0], answer[4] if len(answer) > 4 else None, len(answer) > 6, store, *recorded)
 
 
 def _mapping(flat: list[str]) -> Mapping[str, str]:

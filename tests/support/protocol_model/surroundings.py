@@ -65,7 +65,7 @@ def _sweep(world: World) -> Step:
 
 def _expiries(world: World) -> Iterator[Step]:
     """Yield the expiry of each lease: of a dead worker at some time, of a frozen one within the budget."""
-    alive = {worker.token for worker in world.workers}
+    alive = {token for worker in world.workers for token in (worker.token, worker.claim)}
     for scope, token in world.store.locks.items():
         expired = world._replace(store=world.store.without_lock(scope))
         if token not in alive:
@@ -77,7 +77,7 @@ def _expiries(world: World) -> Iterator[Step]:
 
 def _releases(world: World) -> Iterator[Step]:
     """Yield that a worker ends the lease of a worker that it takes for lost, which it has read at some time before."""
-    alive = {worker.token for worker in world.workers}
+    alive = {token for worker in world.workers for token in (worker.token, worker.claim)}
     for number, scope, token in world.store.tokens:
         call = _release_call(number, scope, token)
         text = f"a worker ends the lease of token {token}, whose worker counts as lost"

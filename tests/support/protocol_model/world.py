@@ -32,6 +32,8 @@ class Worker(NamedTuple):
     plan: Plan | None = None
     #: The reply token of a parked turn.
     reply: str = ""
+    #: The token under which its commit claims the only turn of its plan.
+    claim: str = ""
 
 
 IDLE = Worker()
