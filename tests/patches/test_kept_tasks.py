@@ -21,11 +21,14 @@ from symposia.patches import kept_task_runner, kept_tasks
 from symposia.patches.kept_task_runner import KeptTasksStep, SliceRunner
 from symposia.patches.kept_tasks import (
     BUNDLE,
+    SLICE_S,
     SLICE_TASKS,
     KeptTask,
     bundle_headers,
     install_kept_task_sender,
+    keep_next,
     keep_task,
+    may_keep_next,
     this_thread,
 )
 from symposia.tasks.runtime.graph import TaskGraph, TurnCall
@@ -161,6 +164,52 @@ def test_only_turns_of_known_agents_are_kept(app, consumer):
 
     runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
     assert kept == ["with extra", "with "]
+
+
+def test_promised_task_runs_although_the_worker_stops(app, consumer, sent):
+    ran, acknowledged, runner = [], [], SliceRunner(consumer)
+
+    @app.task(name="noted", ignore_result=True, shared=False)
+    def noted() -> None:
+        ran.append(this_thread.current is not None)
+
+    consumer.task_buckets["noted"] = None
+    runner._trace = partial(trace_task_ret, app=app)
+    assert not may_keep_next(app, "noted")  # this thread runs no task of a worker
+    request = runner._request(KeptTask("again", {}, OWN))
+    request._on_ack = lambda *_: acknowledged.append(list(ran))
+
+    def first() -> tuple[int, None, float]:
+        assert may_keep_next(app, "noted")
+        keep_next(KeptTask("noted", {}, {**OWN, "id": "5"}))
+        assert not may_keep_next(app, "noted")
+        assert keep_task(app, KeptTask("noted", {}, {**OWN, "id": "6"}))
+        runner.is_open = False
+        acknowledged.clear()
+        request._on_ack()
+        return (0, None, 0.0)
+
+    runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
+    assert acknowledged == [[True]], "the message is acknowledged after the promised task"
+    assert sent == [["6"]]
+
+
+@pytest.mark.parametrize("taken", ["kept", "left", "until"])
+def test_nothing_is_promised_by_a_thread_that_sends_its_next_task(app, consumer, taken):
+    runner, answers = SliceRunner(consumer), []
+    request = runner._request(KeptTask("again", {}, OWN))
+
+    def first() -> tuple[int, None, float]:
+        current = this_thread.current
+        current.kept.extend([KeptTask("again", {}, OWN)] * (taken == "kept"))
+        current.left *= taken != "left"
+        current.until -= SLICE_S * (taken == "until")
+        answers.append(may_keep_next(app, "again"))
+        current.kept.clear()
+        return (0, None, 0.0)
+
+    runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
+    assert answers == [False]
 
 
 def test_only_short_tasks_wait_for_each_other(app, consumer):

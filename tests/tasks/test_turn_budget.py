@@ -103,15 +103,27 @@ def installation(meter: Meter, tmp_path: Path, redis_url: str) -> Iterator[Inlin
     installation.close()
 
 
-def test_turn_in_sequence(installation: InlineInstallation, meter: Meter) -> None:
+@pytest.mark.parametrize(
+    ("claims_next", "budget"),
+    [
+        (False, Costs(scripts=2, commands=25, sent_bytes=1_600, round_trips=2, validations=23)),
+        (True, Costs(scripts=1, commands=18, sent_bytes=900, round_trips=1, validations=22)),
+    ],
+    ids=["from a message", "kept by its thread"],
+)
+def test_turn_in_sequence(
+    installation: InlineInstallation, meter: Meter, claims_next: bool, budget: Costs
+) -> None:
     job = installation.submit("round_robin", {"ann": "noop", "bob": "noop"}, stop=MaxTurns(WARM + TURNS + 1))
+    installation.queue.claims_next = claims_next
     for _ in range(WARM + 1):
         installation.deliver()
     waiting, runtime = installation.queue.waiting, installation.runtime
     with meter.measured(TURNS) as costs:
         for _ in range(TURNS):
             handle_turn_message(runtime, waiting.popleft(), TaskInfo(new_id(), parent=job.id))
-    assert costs <= Costs(scripts=2, commands=25, sent_bytes=1_600, round_trips=2, validations=23), costs
+    installation.queue.claims_next = False
+    assert costs <= budget, costs
 
 
 def test_submit(installation: InlineInstallation, meter: Meter) -> None:

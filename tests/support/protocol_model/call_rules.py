@@ -81,15 +81,21 @@ def _grants_are_exclusive(call: Call, args: dict[str, Any], before: Store, outco
             yield f"token {token} is granted before its retry is due"
         if fence <= before.count("fence"):
             yield f"token {token} gets fencing number {fence}, which is not higher than the last one"
-        scope = outcome.store.turns[number]["scope"]
-        # The commit of a turn releases its own lock before it grants the next turn.
-        released = {call.scope: args["token"]} if call.verb == "turns/commit" else {}
-        if before.locks.get(scope) != released.get(scope):
-            yield f"token {token} is granted while {before.locks.get(scope)} holds {scope}"
-        if outcome.store.locks.get(scope) != token:
-            yield f"token {token} is granted, but {outcome.store.locks.get(scope)} holds {scope}"
         if before.status != "active":
             yield f"token {token} is granted while the session is {before.status}"
+
+
+def _locks_are_exclusive(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
+    # The commit of a turn releases its own lock before it grants the next turn.
+    released = {call.scope: args["token"]} if call.verb == "turns/commit" else {}
+    for event in outcome.events:
+        if event["event_type"] == "MAPTurnDispatched":
+            token, number = event["payload"]["token_id"], event["payload"]["turn_number"]
+            scope = outcome.store.turns[number]["scope"]
+            if before.locks.get(scope) != released.get(scope):
+                yield f"token {token} is granted while {before.locks.get(scope)} holds {scope}"
+            if outcome.store.locks.get(scope) != token:
+                yield f"token {token} is granted, but {outcome.store.locks.get(scope)} holds {scope}"
     holder = outcome.store.locks.get(call.scope or "")
     if call.verb == "turns/begin" and outcome.word == "granted" and holder != args["token"]:
         yield f"token {args['token']} is granted, but {holder} holds {call.scope}"
@@ -231,6 +237,7 @@ _RULES = (
     _plans_are_current,
     _end_is_the_last_event,
     _grants_are_exclusive,
+    _locks_are_exclusive,
     _only_the_holder_commits,
     _only_the_holder_returns_its_turn,
     _only_the_lease_of_the_lost_worker_ends,

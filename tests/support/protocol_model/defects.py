@@ -70,6 +70,14 @@ DEFECTS = (
         "is granted while",
     ),
     Defect(
+        "commit grants the next turn under its own lock",
+        "turns/commit",
+        "if claimed then keys.lock = table.remove(locks) end",
+        "if claimed then table.remove(locks) keys.lock = lock end",
+        "claimed turn beside others",
+        "is granted, but None holds floor",
+    ),
+    Defect(
         "repeated commit of held output is refused",
         "turns/commit",
         "if turn.status == 'held' and turn.token == token then return view(session, turns, 'held') end",

@@ -22,6 +22,7 @@ from symposia.state.sessions.requests import (
     Opening,
     PlanFrame,
     PlanWrite,
+    SeenMessage,
     TurnOutput,
     build_plan_write,
 )
@@ -117,9 +118,13 @@ class Table:
         self, number: int, *, scope: str = "floor", token: str | None = None, **more: Any
     ) -> ScriptAnswer:
         seen = more.pop("seen", None)
-        request = {"lease_ms": LEASE_MS, "timeout_ms": 600_000, "window": 100, "task_id": new_id(), **more}
-        claim = Claim(number=number, scope=scope, token=token or new_id(), **request)
+        claim = self.claim(number, scope=scope, token=token, **more)
         return self.store.begin(self.id, claim, seen=seen)
+
+    def claim(self, number: int = 0, *, scope: str = "floor", token: str | None = None, **more: Any) -> Claim:
+        """What a worker asks for; without a number, of the next turn with a commit."""
+        request = {"lease_ms": LEASE_MS, "timeout_ms": 600_000, "window": 100, "task_id": new_id(), **more}
+        return Claim(number=number, scope=scope, token=token or new_id(), **request)
 
     def grant(self, number: int, **more: Any) -> Grant:
         answer = self.begin(number, **more)
@@ -127,8 +132,17 @@ class Table:
         assert answer.grant is not None
         return answer.grant
 
-    def commit(self, grant: Grant, *texts: str, then: PlanWrite | None = None, **speech: Any) -> ScriptAnswer:
-        return self.store.commit(self.id, grant, self.speech(grant, *texts, **speech), then=then)
+    def commit(
+        self,
+        grant: Grant,
+        *texts: str,
+        then: PlanWrite | None = None,
+        claim: Claim | None = None,
+        seen: SeenMessage | None = None,
+        **speech: Any,
+    ) -> ScriptAnswer:
+        output = self.speech(grant, *texts, **speech)
+        return self.store.commit(self.id, grant, output, then=then, claim=claim, seen=seen)
 
     def speech(self, grant: Grant, *texts: str, usage: Usage | None = None, **more: Any) -> TurnOutput:
         kind = OutcomeKind.MESSAGE if texts else OutcomeKind.PASSED
