@@ -6,6 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from celery import Celery
 
@@ -57,7 +58,13 @@ class EagerStore(SessionStore):
         self._graph = graph
 
     def commit(
-        self, session_id: str, grant: Grant, speech: TurnOutput, *, then: PlanWrite | None = None
+        self,
+        session_id: str,
+        grant: Grant,
+        speech: TurnOutput,
+        *,
+        then: PlanWrite | None = None,
+        **claim: Any,
     ) -> ScriptAnswer:
         """As it should not be."""
         facts = self._facts.get(session_id)
@@ -68,7 +75,7 @@ class EagerStore(SessionStore):
             TurnCall(session_id, grant.number + 1, following, facts.collab.mode, grant.scope)
         )
         time.sleep(0.1)  # what a network may take
-        return super().commit(session_id, grant, speech, then=then)
+        return super().commit(session_id, grant, speech, then=then, **claim)
 
 
 def _eager(runtime: Runtime) -> Runtime:
