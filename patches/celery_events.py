@@ -63,6 +63,11 @@ class SentEventDispatcher:
         workers.send(type, **fields)
         return True
 
+    @property
+    def is_attached(self) -> bool:
+        """Whether the events are sent with those of the worker that this process is."""
+        return self._attached() is not None
+
     def _attached(self) -> Any:
         # A process of a prefork pool holds a copy of the consumer's dispatcher, which is never flushed.
         return self._workers if self._process == os.getpid() else None

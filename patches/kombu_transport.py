@@ -14,6 +14,8 @@ so closing one app's connections would close those of all others.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +42,16 @@ class _OneClientMixin:
     """Changes of kombu's channels: one client per channel, the packer."""
 
     _kept: Any = None
+    _recorder: Any = None
+
+    @contextmanager
+    def recording(self, recorder: Any) -> Iterator[None]:
+        """Send nothing in this block: the commands go to `recorder`. The channel belongs to one thread."""
+        self._recorder = recorder
+        try:
+            yield
+        finally:
+            self._recorder = None
 
     def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
         return {**super()._connparams(asynchronous), "command_packer": PACKER}  # type: ignore[misc]
@@ -47,6 +59,8 @@ class _OneClientMixin:
     def _create_client(self, asynchronous: bool = False) -> Any:
         if self.closed:  # type: ignore[attr-defined]  # kombu's AttributeError is no lost connection
             raise ConnectionError("channel closed with its connection")
+        if self._recorder is not None and not asynchronous:
+            return self._recorder
         if asynchronous:  # for the event loop: kombu keeps this client itself
             return check_popped(super()._create_client(asynchronous=True))  # type: ignore[misc]
         kept = self._kept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -17,7 +17,7 @@ from ...state.log_context import log_context
 from ...state.sessions.turn_records import TaskInfo
 from ...tasks.planning.advance import advance
 from ...tasks.run_turn import handle_turn_message
-from ...tasks.runtime.graph import TaskGraph, TurnCall
+from ...tasks.runtime.graph import FirstStep, TaskGraph, TurnCall
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -82,6 +82,11 @@ class ThreadDispatch(TaskGraph):
         """Run a turn in this thread after the current one."""
         self._thread.next = partial(self._run_turn, call, parent, task_id=task_id)
         self._thread.left -= 1
+
+    def send_first_steps(self, steps: Iterable[FirstStep]) -> None:
+        """Send the planning of the first steps of sessions."""
+        for step in steps:
+            self.send_advance(step.session, sent_ms=step.sent_ms, first=True)
 
     def send_advance(
         self,

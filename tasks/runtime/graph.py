@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...models.errors import StateError, TurnFailed
 from ...models.protocol.collab import CollabMode
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from celery import Celery
 
     from ...patches.kept_tasks import KeptTask
+    from ...patches.repeated_messages import RepeatedMessages
 
 
 ADVANCE = "symposia.advance"
@@ -61,12 +62,15 @@ def broker_error() -> type[Exception]:
 
 
 @contextmanager
-def ignore_broker_outage(session_id: str) -> Iterator[None]:
-    """Ignore a broker outage: it only delays a session, because the sweep sends the messages later."""
+def ignore_broker_outage(*session_ids: str) -> Iterator[None]:
+    """Ignore a broker outage: it only delays sessions, because the sweep sends the messages later."""
     try:
         yield
     except broker_error() as error:
-        log.warning("broker unavailable, the sweep will dispatch session %s: %s", session_id, error)
+        others = f" and {len(session_ids) - 1} others" if len(session_ids) > 1 else ""
+        log.warning(
+            "broker unavailable, the sweep will dispatch session %s%s: %s", session_ids[0], others, error
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,15 @@ class TurnCall:
 
     def __str__(self) -> str:
         return f"session={self.session} mode={self.mode} turn={self.turn} participant={self.participant}"
+
+
+class FirstStep(NamedTuple):
+    """The first step of a session that was opened."""
+
+    session: str
+    #: When its message is sent, by the server's clock, in milliseconds.
+    sent_ms: int
+    share: QueueShare = COMMON_SHARE
 
 
 def _address(app: Celery, queue: str) -> dict[str, Any]:
@@ -146,6 +159,7 @@ class TaskGraph:
         self._is_fast = is_fast
         self._weights = weights
         self._tenant_lanes = tenant_lanes
+        self._repeated: RepeatedMessages | None = None
         #: True if sending failed, and the broker has not been reached since.
         self._is_broker_down = False
 
@@ -272,6 +286,28 @@ class TaskGraph:
                     producer, TURN, message, headers=headers, serializer="json", **_address(self._app, to)
                 )
 
+    def send_first_steps(self, steps: Iterable[FirstStep]) -> None:
+        """Send the Celery tasks that plan the first steps of sessions, as `send_advance`, in few round trips."""
+        from ...patches.repeated_messages import MessageIds, RepeatedMessages
+
+        if self._repeated is None:
+            self._repeated = RepeatedMessages()
+        messages: dict[str, list[MessageIds]] = {}
+        for step in steps:
+            ids = MessageIds(step.session, step.sent_ms)
+            messages.setdefault(self._lane(step.share, step.session), []).append(ids)
+        for queue, same in messages.items():
+
+            def send(producer: Any, ids: MessageIds, queue: str = queue) -> None:
+                self._send_advance(
+                    ids.id, sent_ms=ids.sent_ms, task_id=ids.id, queue=queue, producer=producer
+                )
+
+            with self._sending():
+                if not self._repeated.send(self._app, queue, same, send):
+                    for ids in same:
+                        send(None, ids)
+
     def send_advance(
         self,
         session_id: str,
@@ -284,27 +320,35 @@ class TaskGraph:
 
         The first one of a session has the session's id as its task id: it is the root of the graph.
         """
-        self._send_advance(session_id, sent_ms=sent_ms, first=first, queue=self._lane(share, session_id))
+        self._send_advance(
+            session_id,
+            sent_ms=sent_ms,
+            task_id=session_id if first else new_id(),
+            queue=self._lane(share, session_id),
+        )
 
     def hand_on_advance(self, session_id: str, *, queue: str, sent_ms: int) -> None:
         """Send that Celery task, which this worker cannot run, to the queue of workers that can."""
-        self._send_advance(session_id, sent_ms=sent_ms, queue=queue)
+        self._send_advance(session_id, sent_ms=sent_ms, task_id=new_id(), queue=queue)
 
-    def _send_advance(self, session_id: str, *, sent_ms: int, first: bool = False, queue: str = "") -> None:
+    def _send_advance(
+        self, session_id: str, *, sent_ms: int, task_id: str, queue: str = "", producer: Any = None
+    ) -> None:
         shown = f"session={session_id}"
         with self._sending():
             self._app.send_task(
                 ADVANCE,
                 kwargs={"session": session_id},
-                task_id=session_id if first else new_id(),
+                task_id=task_id,
                 root_id=session_id,
-                parent_id=None if first else session_id,
+                parent_id=None if task_id == session_id else session_id,
                 headers={SENT_MS: sent_ms},
                 argsrepr="",
                 kwargsrepr=shown,
                 add_to_parent=False,
                 ignore_result=True,
                 serializer="json",
+                producer=producer,
                 **_address(self._app, queue),
             )
 

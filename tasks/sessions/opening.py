@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ from ...state.sessions.requests import Opening
 from ...state.sessions.store import SessionStore
 from ...state.steps import StepIndex, end_check_ms
 from ..ports import active_span
-from ..runtime.graph import TaskGraph, ignore_broker_outage
+from ..runtime.graph import FirstStep, TaskGraph, ignore_broker_outage
 from ..views.session_views import SessionFacts
 
 log = logging.getLogger(__name__)
@@ -287,7 +287,11 @@ class SessionOpener:
             planned_opening.session_id: planned_opening.opening.collab.mode for planned_opening, _ in first
         }
         self.index.live.add_all(modes)
-        self._send_first_steps([(planned, state.now_ms) for planned, state in first])
+        if first:
+            with ignore_broker_outage(*modes):
+                self.graph.send_first_steps(
+                    [FirstStep(one.session_id, state.now_ms, one.spec.share) for one, state in first]
+                )
         return [_result(planned_opening, answer) for planned_opening, answer in pairs]
 
     def _store_attachments(self, planned: Sequence[PlannedOpening]) -> None:
@@ -316,17 +320,6 @@ class SessionOpener:
     def _first_check_ms(self, opening: Opening) -> int:
         deadline_s = opening.deadline_s
         return self.grace_ms if deadline_s is None else min(self.grace_ms, int(deadline_s * 1000))
-
-    def _send_first_steps(self, openings: Iterable[tuple[PlannedOpening, int]]) -> None:
-        """Send the messages with their times, up to the first that fails: the sweep sends the others."""
-        for planned, at_ms in openings:
-            session_id = planned.session_id
-            is_sent = False
-            with ignore_broker_outage(session_id):
-                self.graph.send_advance(session_id, first=True, sent_ms=at_ms, share=planned.spec.share)
-                is_sent = True
-            if not is_sent:
-                return
 
 
 def _begins(state: SessionState) -> bool:

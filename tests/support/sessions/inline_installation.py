@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from symposia.models.text.ids import new_id
 from symposia.state.sessions.turn_records import TaskInfo
 from symposia.tasks.planning.advance import advance
 from symposia.tasks.run_turn import handle_turn_message
-from symposia.tasks.runtime.graph import TaskGraph, TurnCall
+from symposia.tasks.runtime.graph import FirstStep, TaskGraph, TurnCall
 from symposia.tasks.sessions.sweep import sweep
 from symposia.tasks.turns.results import TurnEnd
 from symposia.workers.worker_app import create_worker_app
@@ -46,6 +46,9 @@ class Queue(TaskGraph):
 
     def keep_next(self, call: TurnCall, **_options: str | int) -> None:
         self.waiting.appendleft(call)
+
+    def send_first_steps(self, steps: Iterable[FirstStep]) -> None:
+        self.waiting.extend(step.session for step in steps)
 
     def send_advance(self, session_id: str, **_options: bool | int) -> None:
         self.waiting.append(session_id)

@@ -1,0 +1,186 @@
+"""Messages of one Celery task that differ in their ids only, made from one that Celery and kombu made.
+
+A program that submits sessions sends the same task again and again, with other ids. Celery 5.7.0 and kombu 5.7.0 take
+half a millisecond of CPU to make and send such a message and its event `task-sent`, in two round trips: a third of a
+submission. `RepeatedMessages` lets them make one message of made-up ids, records the commands that would send it, and
+then sends them with other ids, those of many messages in one round trip. Upstream: the design of Celery, no issue.
+Remove it when `test_celery_takes_two_round_trips_for_a_message` fails.
+
+It returns False, and the caller sends through Celery, if a message may be more than its ids: there are receivers of the
+signals of publishing, the app has another `amqp` class or broker, or the process is a worker, which sends its events
+together (`celery_events.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from celery import Celery, signals
+
+from ..models.text.ids import new_id
+from .kombu_transport import OneClientChannel, OneClientMessages, OneClientSentinelChannel
+
+#: Seconds after which a message is recorded again: settings of the app may have changed, or the offset of local time.
+_REFRESH_S = 60.0
+#: A time that no other number in a message contains.
+_MADE_UP_MS = 8_642_097_531_864_209
+_SIGNALS = (signals.before_task_publish, signals.after_task_publish, signals.task_sent)
+
+
+class MessageIds(NamedTuple):
+    """What differs between the messages of a task."""
+
+    #: Id of the Celery task.
+    id: str
+    #: When it is sent, in milliseconds since the epoch.
+    sent_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A recorded command; envelope and body are templates for `%`."""
+
+    name: str
+    key: str
+    envelope: str
+    body: str
+
+    def payload(self, values: Mapping[str, object]) -> str:
+        body = b64encode((self.body % values).encode()).decode()
+        return self.envelope % {**values, "body": body, "tag": new_id()}
+
+
+class _NotRecorded(Exception):
+    """kombu sends another command: the queue is not declared yet, or it expires."""
+
+
+class _Recorder:
+    """A client of redis-py that records what kombu sends with it."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, str, str]] = []
+
+    def lpush(self, key: str, payload: str) -> None:
+        self.sent.append(("lpush", key, payload))
+
+    def publish(self, topic: str, payload: str) -> None:
+        self.sent.append(("publish", topic, payload))
+
+    def __getattr__(self, name: str) -> Any:
+        raise _NotRecorded(name)
+
+
+class _Thread(threading.local):
+    """Recorded commands by what is sent, with the time: a message names the thread that sent it."""
+
+    process = 0
+
+    def __init__(self) -> None:
+        self.recorded: dict[str, tuple[float, list[_Command]]] = {}
+
+
+class RepeatedMessages:
+    """Sender of the messages of one Celery task."""
+
+    def __init__(self) -> None:
+        self._thread = _Thread()
+
+    def send(
+        self,
+        app: Celery,
+        kind: str,
+        messages: Sequence[MessageIds],
+        send_through_celery: Callable[[Any, MessageIds], None],
+    ) -> bool:
+        """Send messages of one kind in one round trip; return False if they must be sent through Celery.
+
+        Args:
+            app: The app.
+            kind: Name of all that the messages have in common.
+            messages: The ids of each.
+            send_through_celery: Sends one with a producer.
+
+        Raises:
+            kombu.exceptions.OperationalError: The broker is unavailable. Some of them may have been sent.
+        """
+        amqp: Any = app.amqp
+        if not isinstance(amqp, OneClientMessages) or amqp.sent_events.is_attached or _has_receivers():
+            return False
+        with (
+            app.producer_or_acquire() as producer,
+            producer.connection._reraise_as_library_errors(),  # noqa: SLF001 - as in `send_task`
+        ):
+            commands = self._commands(producer, kind, send_through_celery)
+            if commands is None:
+                return False
+            clock: Any = app.clock
+
+            def send_all() -> None:
+                with producer.channel.conn_or_acquire() as client:
+                    pipeline = client.pipeline(transaction=False)
+                    for ids in messages:
+                        values = {**ids._asdict(), "clock": clock.forward(), "time": repr(time.time())}
+                        for command in commands:
+                            getattr(pipeline, command.name)(command.key, command.payload(values))
+                    pipeline.execute()
+
+            if app.conf.task_publish_retry:  # as `Producer.publish`, with the policy of `send_task`
+                send_all = producer.connection.ensure(
+                    producer, send_all, **app.conf.task_publish_retry_policy
+                )
+            send_all()
+        return True
+
+    def _commands(
+        self, producer: Any, kind: str, send_through_celery: Callable[[Any, MessageIds], None]
+    ) -> list[_Command] | None:
+        thread, now = self._thread, time.monotonic()
+        if thread.process != os.getpid():
+            thread.recorded.clear()
+            thread.process = os.getpid()
+        at, commands = thread.recorded.get(kind, (0.0, []))
+        if not commands or now >= at + _REFRESH_S:
+            channel = producer.channel
+            if not isinstance(channel, OneClientChannel | OneClientSentinelChannel):
+                return None
+            made_up = MessageIds(new_id(), _MADE_UP_MS)
+            recorder = _Recorder()
+            with channel.recording(recorder):
+                try:
+                    send_through_celery(producer, made_up)
+                except _NotRecorded:
+                    return None
+            commands = [_command(*sent, made_up) for sent in recorder.sent]
+            thread.recorded[kind] = now, commands
+        return commands
+
+
+def _has_receivers() -> bool:
+    return any(signal.receivers for signal in _SIGNALS)
+
+
+def _command(name: str, key: str, payload: str, made_up: MessageIds) -> _Command:
+    envelope = json.loads(payload)
+    body = json.loads(b64decode(envelope["body"]))
+    envelope["body"], envelope["properties"]["delivery_tag"] = "<body>", "<tag>"
+    if isinstance(body, dict):  # an event
+        body["clock"], body["timestamp"] = "<clock>", "<time>"
+    return _Command(name, key, _template(envelope, made_up), _template(body, made_up))
+
+
+def _template(data: object, made_up: MessageIds) -> str:
+    text = json.dumps(data).replace("%", "%%")
+    for name in ("body", "tag"):
+        text = text.replace(f"<{name}>", f"%({name})s")
+    for name in ("clock", "time"):
+        text = text.replace(f'"<{name}>"', f"%({name})s")
+    for name, value in made_up._asdict().items():
+        text = text.replace(str(value), f"%({name})s")
+    return text
