@@ -32,9 +32,12 @@ def list_options(verb: Callable[P, R]) -> Callable[P, R]:
     own = [parameter for name, parameter in shown.parameters.items() if name != collected]
     listed = shown.replace(parameters=[*own, *options])
 
+    known = frozenset(listed.parameters)
+
     @wraps(verb)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        listed.bind(*args, **kwargs)
+        if not kwargs.keys() <= known:
+            listed.bind(*args, **kwargs)  # raises the TypeError
         return verb(*args, **kwargs)
 
     call.__signature__ = listed  # type: ignore[attr-defined]

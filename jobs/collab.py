@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..models.attachments import Attachment, read_given
-from ..models.errors import IllegalTransition, RedisUnavailable, ResultTimeout, SessionNotFound
+from ..models.errors import IllegalTransition, InvalidInput, RedisUnavailable, ResultTimeout, SessionNotFound
 from ..models.protocol.collab import CollabStatus, Participant
 from ..models.sessions.options import AgentBinding
 from ..models.sessions.submission import Submission
 from ..models.text.ids import derived_id, is_uuid4, new_id
 from ..models.turns.waiting import Pending
-from ..state.presence import all_agents
+from ..state.presence import AliveWorkers, all_agents
 from ..state.worker_routes import warn_of_ignored_priority, warn_of_unserved
 from ..tasks.views.session_views import SessionFacts
 from .blocking import blocks_worker, check_blocking_wait
@@ -416,12 +416,21 @@ def submit_session(to: Connections, submission: Submission) -> CollabJob:
     from ..tasks.sessions.opening import prepare
 
     try:
-        workers = to.workers.list_alive()
+        alive = to.workers.list_recent()
     except RedisUnavailable:
         # Errors of the submission are reported first: the caller can correct them without Redis.
         prepare(submission, max_message_bytes=to.max_message_bytes)
         raise
-    facts = to.find_opener().open(submission, known_agents=all_agents(workers))
+    try:
+        facts = to.find_opener().open(submission, known_agents=alive.agents)
+    except InvalidInput:
+        if alive.is_fresh:
+            raise
+        # A worker that has just started may know the agent.
+        now_alive = to.workers.list_alive()
+        alive = AliveWorkers(now_alive, all_agents(now_alive))
+        facts = to.find_opener().open(submission, known_agents=alive.agents)
+    workers = alive.workers
     if facts is None:
         job = live_job(to, submission.collab.collab_id, output_type=submission.output_type)
         if job.state().is_final:

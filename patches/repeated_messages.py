@@ -58,14 +58,16 @@ class _Command:
 
 
 class _NotRecorded(Exception):
-    """kombu sends another command: the queue is not declared yet, or it expires."""
+    """kombu sends another command: the queue expires."""
 
 
 class _Recorder:
     """A client of redis-py that records what kombu sends with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, client: Any) -> None:
         self.sent: list[tuple[str, str, str]] = []
+        #: Declares the queue, which a connection does before its first message.
+        self.sadd = client.sadd
 
     def lpush(self, key: str, payload: str) -> None:
         self.sent.append(("lpush", key, payload))
@@ -120,15 +122,22 @@ class RepeatedMessages:
             commands = self._commands(producer, kind, send_through_celery)
             if commands is None:
                 return False
-            clock: Any = app.clock
+            clock: Any = app.clock  # type: ignore[attr-defined]
 
             def send_all() -> None:
                 with producer.channel.conn_or_acquire() as client:
                     pipeline = client.pipeline(transaction=False)
-                    for ids in messages:
-                        values = {**ids._asdict(), "clock": clock.forward(), "time": repr(time.time())}
-                        for command in commands:
-                            getattr(pipeline, command.name)(command.key, command.payload(values))
+                    values = [
+                        {**ids._asdict(), "clock": clock.forward(), "time": repr(time.time())}
+                        for ids in messages
+                    ]
+                    for command in commands:
+                        payloads = [command.payload(one) for one in values]
+                        if command.name == "lpush":
+                            pipeline.lpush(command.key, *payloads)
+                        else:
+                            for payload in payloads:
+                                pipeline.publish(command.key, payload)
                     pipeline.execute()
 
             if app.conf.task_publish_retry:  # as `Producer.publish`, with the policy of `send_task`
@@ -151,7 +160,8 @@ class RepeatedMessages:
             if not isinstance(channel, OneClientChannel | OneClientSentinelChannel):
                 return None
             made_up = MessageIds(new_id(), _MADE_UP_MS)
-            recorder = _Recorder()
+            with channel.conn_or_acquire() as client:
+                recorder = _Recorder(client)
             with channel.recording(recorder):
                 try:
                     send_through_celery(producer, made_up)

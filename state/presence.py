@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from redis import Redis
 
@@ -17,6 +18,8 @@ from .worker_leases import WorkerLeases
 
 #: Milliseconds of silence after which a worker counts as gone.
 SILENT_MS = 30_000
+#: Seconds for which announcements are kept in memory: workers announce themselves every five seconds.
+CACHE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +105,25 @@ class WorkerEntry:
         return agent in self.agents and is_able and route.queues.serve(agent, queue)
 
 
+class AliveWorkers(NamedTuple):
+    """Workers that were alive when they were read."""
+
+    workers: Sequence[WorkerEntry]
+    #: What any of them knows: a turn is handed on to such a worker. Empty without a worker.
+    agents: KnownAgents
+    #: When they were read, by `time.monotonic()`.
+    read_s: float = 0.0
+    #: Whether they were read for this call.
+    is_fresh: bool = True
+
+
 class WorkerPresence:
     """A hash of worker name -> (time, agent names); writers remove old entries."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
         self._leases = WorkerLeases(client)
+        self._recent = AliveWorkers((), KnownAgents(), -CACHE_S)
 
     def announce(  # noqa: PLR0913 - each is a part of the announcement
         self,
@@ -163,6 +179,16 @@ class WorkerPresence:
         heard = [entry for entry in self._entries(server_ms(self._client)) if entry.age_ms <= SILENT_MS]
         lost = self._leases.lost_among([entry.process for entry in heard if entry.process])
         return [entry for entry in heard if entry.process not in lost]
+
+    def list_recent(self) -> AliveWorkers:
+        """Return the live workers as of the last second. That none is alive is always read now."""
+        recent, now = self._recent, time.monotonic()
+        if recent.workers and now < recent.read_s + CACHE_S:
+            return recent
+        workers = self.list_alive()
+        fresh = AliveWorkers(workers, all_agents(workers), now)
+        self._recent = fresh._replace(is_fresh=False)
+        return fresh
 
     def is_any_alive(self) -> bool:
         """Return whether `list_alive` has any; one entry is read if all are alive."""

@@ -20,6 +20,7 @@ from ..models.errors import RedisUnavailable, SymposiaError
 from ..models.sessions.agent_queues import ServedQueues, broker_queue, format_need, parse_need
 from ..models.sessions.priority import Priority
 from .presence import (
+    CACHE_S,
     WorkerEntry,
     WorkerPresence,
 )
@@ -27,9 +28,6 @@ from .redis.keys import AWAITED, awaited_key
 from .redis.readers import server_ms
 
 log = logging.getLogger(__name__)
-
-#: Seconds for which announcements are kept in memory: workers announce themselves every five seconds.
-_CACHE_S = 1.0
 
 
 class WorkerRoutes:
@@ -59,7 +57,7 @@ class WorkerRoutes:
 
     def forget(self) -> None:
         """Forget the announcements: a worker was lost."""
-        self._read = (-_CACHE_S, [])
+        self._read = (-CACHE_S, [])
 
     def to_agent(self, need: str, *, fresh: bool = False) -> str | None:
         """Return the route to a worker that can run an agent.
@@ -110,7 +108,7 @@ class WorkerRoutes:
 
     def _workers(self, *, fresh: bool = False) -> list[WorkerEntry]:
         at_s, workers = self._read
-        if fresh or self._clock() >= at_s + _CACHE_S:
+        if fresh or self._clock() >= at_s + CACHE_S:
             workers = self._presence.list_alive()
             self._read = self._clock(), workers
         return workers

@@ -121,8 +121,11 @@ class Collab(ProtocolObject):
         """
         if all(p.role_id for p in self.participants):
             return self
-        bound = [p if p.role_id else p.changed(role_id=p.participant_id) for p in self.participants]
-        return self.changed(participants=bound)
+        # Not validated again: an id of a participant is a valid role id.
+        bound = tuple(
+            p if p.role_id else p.model_copy(update={"role_id": p.participant_id}) for p in self.participants
+        )
+        return self.model_copy(update={"participants": bound})
 
 
 def orchestrator_of(collab: Collab, explicit: str | None = None) -> str:

@@ -95,7 +95,7 @@ def map_participant_ids_are_non_empty(collab: Collab) -> Violations:
 def map_participant_kind_valid(collab: Collab) -> Violations:
     """Check that every participant is of one of the four kinds."""
     name, rule = "map_participant_kind_valid", _one_of(ParticipantKind)
-    yield from _each(collab, name, "kind", rule, lambda p: p.kind in tuple(ParticipantKind))
+    yield from _each(collab, name, "kind", rule, lambda p: isinstance(p.kind, ParticipantKind))
 
 
 def _each(

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Self, Unpack
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from ..attachments import Attachment
-from ..errors import InvalidInput, Locked, UnknownAgent, within
+from ..errors import InvalidInput, Locked, UnknownAgent, invalid_input, within
 from ..outputs import RequiredOutput
 from ..protocol.collab import Collab, CollabStatus, Participant, ParticipantKind
 from ..protocol.dialog import Message, Role
@@ -144,7 +144,9 @@ class Submission(SessionOptions):
         first, *rest = self.messages or (Message(role=Role.USER, content=_NO_TEXT),)
         return (first.with_attachments((*first.attachments, *self.attachments)), *rest)
 
-    def spec(self, stop: StopCondition, roles: ParticipantRoles) -> SessionSpec:
+    def spec(
+        self, stop: StopCondition, roles: ParticipantRoles, *, submitted_in: str | None = None
+    ) -> SessionSpec:
         """Return the specification for the workers. Call `prepare` first.
 
         Without `output_by`, the speaker of the output is the aggregator, the orchestrator or the navigator, or in a
@@ -154,6 +156,7 @@ class Submission(SessionOptions):
         Args:
             stop: The stop condition, with those of the mode.
             roles: The roles in the session's mode.
+            submitted_in: Span in which it is submitted; None: no span.
         """
         output = None
         if self.output is not None:
@@ -164,10 +167,13 @@ class Submission(SessionOptions):
             "orchestrator": roles.orchestrator,
             "output": output,
             "record": bool(self.record),
+            "submitted_in": submitted_in,
         }
-        return read_part(
-            SessionSpec, {**{name: getattr(self, name) for name in SessionOptions.model_fields}, **own}, ""
-        )
+        options = {name: getattr(self, name) for name in SessionOptions.model_fields}
+        try:
+            return SessionSpec(**{**options, **own})
+        except ValidationError as error:
+            raise invalid_input(error) from None
 
     def _binding(self, participant: Participant, known_agents: frozenset[str]) -> AgentBinding:
         name = participant.participant_id

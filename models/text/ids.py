@@ -54,7 +54,11 @@ _random_octets = _RandomOctets()
 
 def new_id() -> str:
     """Return a new identifier: a random UUID v4, lower-case. Made several times a turn, so without a `UUID` object."""
-    octets = _random_octets.take()
+    return _format_uuid4(_random_octets.take())
+
+
+def _format_uuid4(octets: bytearray) -> str:
+    """Return a UUID of version 4 with these 16 octets, without the bits that the version sets."""
     octets[6] = octets[6] & 0x0F | 0x40
     octets[8] = octets[8] & 0x3F | 0x80
     text = octets.hex()
@@ -73,7 +77,7 @@ def is_uuid(text: str) -> bool:
 
 def derived_id(text: str) -> str:
     """Return a UUID of version 4's form that is always the same for the same text."""
-    return str(UUID(bytes=hashlib.sha256(text.encode()).digest()[:16], version=4))
+    return _format_uuid4(bytearray(hashlib.sha256(text.encode()).digest()[:16]))
 
 
 @lru_cache(maxsize=4_096)

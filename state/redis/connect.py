@@ -72,13 +72,32 @@ class _Client(PrefixedCommands, Redis):
         """As in Redis."""
         self._check_open()
         try:
-            lane = getattr(self._lanes, "lane", None)
-            if lane is None or lane.pid != os.getpid():
-                lane = self._lanes.lane = _ThreadConnection(self.connection_pool)
             command: Sequence[Any] = ("EVALSHA", sha, numkeys, *keys_and_args)
-            return lane.ask(*(add_prefix(self.key_prefix, command) if self.key_prefix else command))
+            return self._lane().ask(add_prefix(self.key_prefix, command) if self.key_prefix else command)
         except _USELESS as error:
             raise self._convert_error(error) from error
+
+    def send_in_order(self, stages: Sequence[Sequence[Sequence[Any]]]) -> list[list[Any]]:
+        """Send commands so that those of a stage run after those of the stage before it: here in one round trip.
+
+        Return the answers of each stage. An error of the server is an answer. Answers are not converted, and keys in
+        them have their prefix. After a lost connection all are sent again.
+        """
+        self._check_open()
+        commands = [command for stage in stages for command in stage]
+        if self.key_prefix:
+            commands = [add_prefix(self.key_prefix, command) for command in commands]
+        try:
+            answers = iter(self._lane().ask_all(commands))
+        except _USELESS as error:
+            raise self._convert_error(error) from error
+        return [[next(answers) for _ in stage] for stage in stages]
+
+    def _lane(self) -> _ThreadConnection:
+        lane: _ThreadConnection | None = getattr(self._lanes, "lane", None)
+        if lane is None or lane.pid != os.getpid():
+            lane = self._lanes.lane = _ThreadConnection(self.connection_pool)
+        return lane
 
     def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:
         """As in Redis."""
@@ -157,24 +176,46 @@ class _ThreadConnection:
         if hasattr(self, "_connection") and self.pid == os.getpid():
             self._pool.release(self._connection)
 
-    def ask(self, *command: Any) -> Any:
+    def ask(self, command: Sequence[Any]) -> Any:
         """Return the server's answer; after a lost connection the command is sent again, as by the pool."""
-        connection = self._connection
-        packed = connection.pack_command(*command)
+        (answer,) = self.ask_all([command])
+        if isinstance(answer, ResponseError):
+            try:
+                raise answer
+            finally:
+                del answer  # or the error and this frame would keep each other
+        return answer
 
-        def ask() -> Any:
+    def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return the server's answers, errors among them, of commands in one round trip.
+
+        Raises:
+            MovedError: The server belongs to a cluster.
+        """
+        connection = self._connection
+        packed = connection.pack_commands(commands)
+
+        def ask() -> list[Any]:
             try:
                 connection.send_packed_command(packed)
-                return connection.read_response()
-            except ResponseError:
-                raise
+                return [_answer(connection) for _ in commands]
             except BaseException:
                 # Also after Ctrl-C between sending and reading: otherwise the next command would read this
                 # answer.
                 connection.disconnect()
                 raise
 
-        return connection.retry.call_with_retry(ask, lambda _error: None)
+        answers: list[Any] = connection.retry.call_with_retry(ask, lambda _error: None)
+        for moved in (answer for answer in answers if isinstance(answer, MovedError)):
+            raise moved
+        return answers
+
+
+def _answer(connection: Any) -> Any:
+    try:
+        return connection.read_response()
+    except ResponseError as error:
+        return error.with_traceback(None)  # which would keep the frames that keep the error
 
 
 class _AsyncClient(AsyncPrefixedCommands, AsyncRedis):  # type: ignore[misc]  # of redis-py

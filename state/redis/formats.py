@@ -30,13 +30,16 @@ _NEW_IN_2 = (
     "agents.*.queue",
     "agents.*.wait.escalate_to",
 )
+#: Their last names as they are written.
+_NAMES_NEW_IN_2 = tuple(f'"{path.rpartition(".")[2]}"' for path in _NEW_IN_2)
 #: The same for parked questions, as they are stored. No text can contain it, because quotes in texts are escaped.
 _NEW_IN_WAITS_OF_2 = ('"escalate_to":', '"batch_checks":')
 
 
 def session_format(*specs: str) -> int:
     """Return the version that a session has with these specifications, as JSON; empty ones do not count."""
-    documents = [json.loads(spec) for spec in specs if spec]
+    # Most specifications contain no name of such a field, not even as a value.
+    documents = [json.loads(spec) for spec in specs if any(name in spec for name in _NAMES_NEW_IN_2)]
     is_new = any(_has(document, path.split(".")) for document in documents for path in _NEW_IN_2)
     return 2 if is_new else 1
 

@@ -10,12 +10,12 @@ further ones. The loader puts exactly these modules before the script.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from redis import Redis
 from redis.exceptions import NoScriptError, ResponseError
@@ -208,6 +208,76 @@ def evaluate_many(
             for call, answer in zip(calls[1:], answers, strict=True)
         ),
     ]
+
+
+class ScriptCall(NamedTuple):
+    """One call of a script."""
+
+    script: Script
+    keys: Sequence[str]
+    args: Sequence[ScriptValue]
+    #: Send the text of a short script: the server never lacks it, so that no later command runs without this one.
+    as_text: bool = False
+
+    def command(self) -> tuple[ScriptValue, ...]:
+        """Return the command of Redis."""
+        script = self.script
+        name, text = ("EVAL", script.text) if self.as_text else ("EVALSHA", script.sha)
+        return (name, text, len(self.keys), *self.keys, *self.args)
+
+
+#: A command of Redis that is no script.
+Command = tuple[ScriptValue, ...]
+
+
+def run_in_order(client: Redis, stages: Sequence[Sequence[ScriptCall | Command]]) -> list[list[Any]]:
+    """Run idempotent scripts and commands: each stage after the stage before it.
+
+    This takes one round trip; in a cluster one for each stage and node.
+
+    Returns:
+        The answers of each stage.
+
+    Raises:
+        ScriptError: A script failed. Others may have been executed, also those of later stages.
+    """
+    commands = [[one.command() if isinstance(one, ScriptCall) else one for one in stage] for stage in stages]
+    try:
+        answers = _send_in_order(client, commands)
+    except UnicodeEncodeError:  # as in `evaluate`
+        answers = _send_in_order(client, [[_encoded(one) for one in stage] for stage in commands])
+    # What failed is repeated alone: the server may not know a script yet.
+    return [
+        [
+            _run_alone(client, one) if isinstance(answer, Exception) else answer
+            for one, answer in zip(stage, answered, strict=True)
+        ]
+        for stage, answered in zip(stages, answers, strict=True)
+    ]
+
+
+def _send_in_order(client: Redis, stages: Sequence[Sequence[Command]]) -> list[list[Any]]:
+    send: Callable[[Any], list[list[Any]]] | None = getattr(client, "send_in_order", None)
+    if send is not None:  # a single server
+        return send(stages)
+    answers = []
+    for stage in stages:
+        pipeline: Any = client.pipeline(transaction=False)
+        for command in stage:
+            pipeline.execute_command(*command)
+        answers.append(pipeline.execute(raise_on_error=False))
+    return answers
+
+
+def _run_alone(client: Redis, one: ScriptCall | Command) -> Any:
+    if isinstance(one, ScriptCall):
+        return evaluate(client, one.script, one.keys, one.args)
+    plain: Any = client
+    return plain.execute_command(*one)
+
+
+def _encoded(command: Command) -> Command:
+    return tuple(value.encode("utf-8", "replace") if isinstance(value, str) else value for value in command)
 
 
 def call_script(

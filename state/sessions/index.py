@@ -9,8 +9,8 @@ at a time no later than its next due action.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from typing import Final, cast
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, cast
 
 from redis import Redis
 
@@ -19,8 +19,7 @@ from ..metrics import count_field
 from ..redis.due_index import CLAIM_FRACTION, DueIndex, add_or_renew, drop
 from ..redis.keys import ARCHIVE_QUEUE, DUE, QUEUE_PROGRESS, SESSIONS, session_key
 from ..redis.readers import server_ms
-from ..redis.scripts import call_script
-from .archiving import ArchiveQueue
+from ..redis.scripts import ScriptCall, ScriptValue, call_script, load_script, run_in_order
 from .live_sessions import MAX_STUCK, LiveSessions
 
 #: Maximum number of listed sessions; the newest are kept.
@@ -36,7 +35,6 @@ class SessionIndex(DueIndex):
 
     def __init__(self, client: Redis) -> None:
         super().__init__(client)
-        self._archive_queue = ArchiveQueue(client)
         #: Unfinished sessions by mode and status, for monitors.
         self.live = LiveSessions(client)
 
@@ -55,33 +53,26 @@ class SessionIndex(DueIndex):
     def add_sessions(
         self, first_check_ms: Mapping[str, int], *, archive_in_ms: int | None = None
     ) -> dict[str, int]:
-        """Add several sessions, as `add_session` does, in few round trips.
+        """Add several sessions, as `add_session` does, in one round trip.
 
         `first_check_ms`: milliseconds until the first check, by session id. Return when each was listed.
         """
-        now = self.now_ms()
-        # The list is written first, so that a reader that misses a session knows that it is about to be
-        # opened.
-        listing = self._client.pipeline(transaction=False)
-        listing.zadd(SESSIONS, dict.fromkeys(first_check_ms, now), nx=True)
-        listing.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
-        new = cast("int", listing.execute()[0])
-        listed_before = self._listed_before(now, list(first_check_ms)) if new < len(first_check_ms) else ()
-        for session_id in listed_before:
-            if not self._client.exists(session_key(session_id, "session")):
-                self._client.zadd(
-                    SESSIONS, {session_id: now}
-                )  # the id belonged to a session that has expired
-        self.add_all_due({session_id: now + delay_ms for session_id, delay_ms in first_check_ms.items()})
-        if archive_in_ms is not None:
-            self._archive_queue.add_all_due(dict.fromkeys(first_check_ms, now + archive_in_ms))
-        return {session_id: 0 if session_id in listed_before else now for session_id in first_check_ms}
+        calls = self.adding_calls(first_check_ms, archive_in_ms=archive_in_ms)
+        answers = run_in_order(self._client, [[call] for call in calls])
+        return listed_times(first_check_ms, answers[0][0])
 
-    def _listed_before(self, now_ms: int, session_ids: list[str]) -> frozenset[str]:
-        times = self._client.zmscore(SESSIONS, session_ids)
-        return frozenset(
-            session_id for session_id, time in zip(session_ids, times, strict=True) if time != now_ms
-        )
+    def adding_calls(
+        self, first_check_ms: Mapping[str, int], *, archive_in_ms: int | None
+    ) -> list[ScriptCall]:
+        """Return the calls that add sessions, in their order; `listed_times` reads the answer of the first one."""
+        # The list is written first, so that a reader that misses a session knows that it is about to be
+        # opened. A session that was listed long ago may have expired: it gets a new time.
+        script = load_script("due_index/list")
+        args = script.arg_list({"renew_ms": ORPHAN_MS // 2, "most": LISTED}, list(first_check_ms))
+        calls = [ScriptCall(script, [SESSIONS], args, as_text=True), _enter_call(DUE, first_check_ms)]
+        if archive_in_ms is not None:
+            calls.append(_enter_call(ARCHIVE_QUEUE, dict.fromkeys(first_check_ms, archive_in_ms)))
+        return calls
 
     def list_session(self, session_id: str, opened_ms: int) -> None:
         """List an existing session at its own opening time, if its id was listed before."""
@@ -186,6 +177,18 @@ class SessionIndex(DueIndex):
 
     def _may_be_opened(self, listed_ms: float | None) -> bool:
         return listed_ms is not None and self.now_ms() - listed_ms <= ORPHAN_MS
+
+
+def _enter_call(key: str, delays_ms: Mapping[str, int]) -> ScriptCall:
+    script = load_script("due_index/enter")
+    entries: list[ScriptValue] = [value for entry in delays_ms.items() for value in entry]
+    return ScriptCall(script, [key], script.arg_list({}, entries), as_text=True)
+
+
+def listed_times(session_ids: Iterable[str], answer: Sequence[Any]) -> dict[str, int]:
+    """Return when each session was listed, in milliseconds since the epoch; 0: it was listed before."""
+    _, now_ms, before = answer
+    return {session_id: 0 if session_id in before else now_ms for session_id in session_ids}
 
 
 #: Header of a message with its sending time: milliseconds since the epoch, by the server's clock.

@@ -6,7 +6,7 @@ All are hints for people. No decision of a worker depends on them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any, cast
 from zlib import crc32
@@ -18,7 +18,7 @@ from ...models.metrics import MODES, OTHER, StuckReason, added_mode_labels, mode
 from ...models.protocol.collab import CollabStatus
 from ..redis.keys import LIVE, METRICS, STUCK, session_key
 from ..redis.readers import is_wrong_type
-from ..redis.scripts import call_script, view_fields
+from ..redis.scripts import call_script, run_in_order, view_fields
 from .records import SessionState
 
 log = logging.getLogger(__name__)
@@ -53,6 +53,11 @@ def _label(score: float) -> str:
     return labels.get(int(abs(score)), OTHER)
 
 
+def adding_command(session_id: str, mode: str) -> tuple[str | int, ...]:
+    """Return the command that adds a session that was opened; its answer is 1 if the session was not there."""
+    return ("ZADD", LIVE, "NX", _score(mode, suspended=False), session_id)
+
+
 class LiveSessions:
     """A sorted set of unfinished sessions, whose scores are counted in O(log n). The client must decode responses."""
 
@@ -61,13 +66,7 @@ class LiveSessions:
 
     def add(self, session_id: str, mode: str) -> None:
         """Add a session that was opened."""
-        self.add_all({session_id: mode})
-
-    def add_all(self, modes: Mapping[str, str]) -> None:
-        """Add sessions that were opened, with their modes."""
-        if modes:
-            scores = {session_id: _score(mode, suspended=False) for session_id, mode in modes.items()}
-            self._client.zadd(LIVE, scores, nx=True)
+        run_in_order(self._client, [[adding_command(session_id, mode)]])
 
     def set_suspended(self, session_id: str, mode: str, *, suspended: bool) -> None:
         """Record that a session was suspended or resumed, unless it has ended."""

@@ -18,7 +18,7 @@ from ...models.turns.turn import MAX_SPENT
 from ..redis.formats import check_format, session_format
 from ..redis.keys import session_key
 from ..redis.readers import read_stored
-from ..redis.scripts import ScriptValue, call_on_session, evaluate_many, load_script
+from ..redis.scripts import ScriptCall, ScriptValue, call_on_session, load_script, run_in_order
 from .records import Grant, ScriptAnswer, SessionState, read_answer
 from .requests import (
     Claim,
@@ -69,18 +69,8 @@ class SessionStore:
 
     def open_all(self, openings: Sequence[Opening]) -> list[ScriptAnswer]:
         """Create sessions in few round trips; return `opened`, `exists` or `conflict` for each."""
-        script = load_script("sessions/open")
-        calls = [
-            (
-                script.key_list(opening.collab.collab_id, None, ()),
-                script.arg_list(_opening_args(opening), opening.messages),
-            )
-            for opening in openings
-        ]
-        raws = evaluate_many(self._client, script, calls)
-        return [
-            read_answer(opening.collab.collab_id, raw) for opening, raw in zip(openings, raws, strict=True)
-        ]
+        answers = run_in_order(self._client, [opening_calls(openings)])[0]
+        return [read_answer(one.collab.collab_id, raw) for one, raw in zip(openings, answers, strict=True)]
 
     def digests(self, session_ids: Sequence[str]) -> list[str | None]:
         """Return the digest of the submission of each session; None: there is no such session."""
@@ -397,6 +387,19 @@ class SessionStore:
     ) -> ScriptAnswer:
         raw = call_on_session(self._client, verb, session_id, args, scope=lock, scopes=locks, rest=rest_args)
         return read_answer(session_id, raw, claim)
+
+
+def opening_calls(openings: Sequence[Opening]) -> list[ScriptCall]:
+    """Return the calls that create sessions; `read_answer` reads their answers."""
+    script = load_script("sessions/open")
+    return [
+        ScriptCall(
+            script,
+            script.key_list(opening.collab.collab_id, None, ()),
+            script.arg_list(_opening_args(opening), opening.messages),
+        )
+        for opening in openings
+    ]
 
 
 def _opening_args(opening: Opening) -> dict[str, ScriptValue]:

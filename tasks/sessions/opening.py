@@ -35,6 +35,7 @@ from ...models.text.ids import normalize_id, session_span_uuid
 from ...state.redis.readers import read_stored
 from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.index import SessionIndex
+from ...state.sessions.opened import open_sessions
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.requests import Opening
 from ...state.sessions.store import SessionStore
@@ -45,8 +46,9 @@ from ..views.session_views import SessionFacts
 
 log = logging.getLogger(__name__)
 
-#: Milliseconds after a session is added to the index, in which readers do not report it as missing.
-_SOON_MS = 60_000
+
+#: As `json.dumps` with sorted keys.
+_SORTED = json.JSONEncoder(sort_keys=True)
 
 
 def prepare(
@@ -183,16 +185,18 @@ class SessionOpener:
         self._check_recall(prepared)
         _warn_of_built_in(submission, prepared, known_agents)
         prepared = self._assign(prepared)
-        if prepared.record is None:
-            prepared = prepared.model_copy(update={"record": self.records})
+        if prepared.record is None and self.records:
+            prepared = prepared.model_copy(update={"record": True})
         collab = prepared.collab
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
         if stop.remaining(Totals()).cost_micros is not None or prepared.limits.turn_usd is not None:
             _refuse_unpriced(prepared, known_agents)
         roles = mode_of(collab.mode).roles(collab, prepared.options)
-        spec = prepared.spec(stop, roles).model_copy(update={"submitted_in": submitted_in or active_span()})
+        spec = prepared.spec(stop, roles, submitted_in=submitted_in or active_span())
         opening = Opening(
-            collab=collab if collab.trace else collab.changed(trace=_session_trace(collab.collab_id)),
+            collab=collab
+            if collab.trace
+            else collab.model_copy(update={"trace": _session_trace(collab.collab_id)}),
             spec=_format_spec(spec, limit_bytes=self.max_message_bytes),
             digest=_digest(prepared, spec),
             messages=tuple(message.to_json() for message in prepared.messages),
@@ -256,43 +260,22 @@ class SessionOpener:
             RedisUnavailable: Some of them may have been opened. The call may be repeated.
         """
         self._store_attachments(planned)
-        # Add them to the due index first: a crash after this line leaves index entries without a session,
-        # a crash after the next one sessions that the sweep starts.
-        first_check_ms = {
-            planned_opening.session_id: self._first_check_ms(planned_opening.opening)
-            for planned_opening in planned
-        }
-        entered_ms = self.index.add_sessions(first_check_ms, archive_in_ms=self.archive_in_ms)
         self._expect_ends(planned)
-        answers = self.store.open_all([planned_opening.opening for planned_opening in planned])
-        pairs = list(zip(planned, answers, strict=True))
-        for planned_opening, answer in pairs:
-            state = answer.state
-            if state and state.opened_ms - entered_ms[planned_opening.session_id] > _SOON_MS:
-                # After such a delay, or with a reused id, readers may have removed its entries as those of an
-                # expired session.
-                self.index.add_session(
-                    planned_opening.session_id,
-                    look_in_ms=first_check_ms[planned_opening.session_id],
-                    archive_in_ms=self.archive_in_ms,
-                )
-                self.index.list_session(planned_opening.session_id, state.opened_ms)
+        answers = open_sessions(
+            self.store.client,
+            [(one.opening, self._first_check_ms(one.opening)) for one in planned],
+            archive_in_ms=self.archive_in_ms,
+        )
         # Also if it `exists`: an earlier call with this submission may have lost its answer.
         first = [
-            (planned_opening, answer.state)
-            for planned_opening, answer in pairs
-            if answer.state and _begins(answer.state)
+            FirstStep(one.session_id, state.now_ms, one.spec.share)
+            for one, answer in zip(planned, answers, strict=True)
+            if (state := answer.state) and _begins(state)
         ]
-        modes = {
-            planned_opening.session_id: planned_opening.opening.collab.mode for planned_opening, _ in first
-        }
-        self.index.live.add_all(modes)
         if first:
-            with ignore_broker_outage(*modes):
-                self.graph.send_first_steps(
-                    [FirstStep(one.session_id, state.now_ms, one.spec.share) for one, state in first]
-                )
-        return [_result(planned_opening, answer) for planned_opening, answer in pairs]
+            with ignore_broker_outage(*(step.session for step in first)):
+                self.graph.send_first_steps(first)
+        return [_result(one, answer) for one, answer in zip(planned, answers, strict=True)]
 
     def _store_attachments(self, planned: Sequence[PlannedOpening]) -> None:
         """Store the attachments of sessions that do not exist yet; without a session they expire.
@@ -336,7 +319,8 @@ def _result(planned: PlannedOpening, answer: ScriptAnswer) -> SessionFacts | Ses
 
 def _session_trace(session_id: str) -> Trace:
     """Return the trace of a session; see `models/text/ids.py`."""
-    return Trace(trace_id=session_id, span_id=session_span_uuid(session_id))
+    # Not validated: both ids are valid.
+    return Trace.model_construct(trace_id=session_id, span_id=session_span_uuid(session_id))
 
 
 def _format_spec(spec: SessionSpec, *, limit_bytes: int) -> str:
@@ -369,4 +353,4 @@ def _digest(prepared: Submission, spec: SessionSpec) -> str:
     }
     if prepared.attachments:  # a session without attachments keeps the digest of earlier versions
         content["attachments"] = [attachment.model_dump(mode="json") for attachment in prepared.attachments]
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(_SORTED.encode(content).encode()).hexdigest()
