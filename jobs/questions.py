@@ -13,6 +13,7 @@ from ..models.protocol.base import Event
 from ..models.turns.waiting import Pending
 from ..state.following import follow
 from ..state.redis.readers import read_stored
+from ..state.sessions.records import SessionState
 from ..tasks.waiting.parked_turn import read_all_questions
 from .reading import ReadableJob, connections_of, facts_of, streams_of, watch_of
 
@@ -81,9 +82,12 @@ def follow_questions(
             yield from reader.take_all()
 
 
-def questions_to_people(job: ReadableJob) -> tuple[Pending, ...]:
-    """Return the open questions of a session to people, by turn number; `pending` has those to remote systems, too."""
-    state = job.state()
+def questions_to_people(job: ReadableJob, state: SessionState | None = None) -> tuple[Pending, ...]:
+    """Return the open questions of a session to people, by turn number; `pending` has those to remote systems, too.
+
+    `state`: its state; None: read it.
+    """
+    state = state or job.state()
     if not job.is_live or state.is_final:
         return ()
     questions = read_all_questions(facts_of(job), state)

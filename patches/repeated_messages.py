@@ -79,13 +79,23 @@ class _Recorder:
         raise _NotRecorded(name)
 
 
+class _Recorded(NamedTuple):
+    """Commands that send a message."""
+
+    #: When they were recorded, by `time.monotonic()`.
+    at_s: float
+    commands: list[_Command]
+    #: How often they are sent again; None: never.
+    retry_policy: Mapping[str, Any] | None
+
+
 class _Thread(threading.local):
-    """Recorded commands by what is sent, with the time: a message names the thread that sent it."""
+    """What a thread has recorded, by kind of message: a message names the thread that sent it."""
 
     process = 0
 
     def __init__(self) -> None:
-        self.recorded: dict[str, tuple[float, list[_Command]]] = {}
+        self.recorded: dict[str, _Recorded] = {}
 
 
 class RepeatedMessages:
@@ -119,19 +129,18 @@ class RepeatedMessages:
             app.producer_or_acquire() as producer,
             producer.connection._reraise_as_library_errors(),  # noqa: SLF001 - as in `send_task`
         ):
-            commands = self._commands(producer, kind, send_through_celery)
-            if commands is None:
+            recorded = self._find(app, producer, kind, send_through_celery)
+            if recorded is None:
                 return False
             clock: Any = app.clock  # type: ignore[attr-defined]
 
             def send_all() -> None:
+                values = [
+                    {**ids._asdict(), "clock": clock.forward(), "time": repr(time.time())} for ids in messages
+                ]
                 with producer.channel.conn_or_acquire() as client:
                     pipeline = client.pipeline(transaction=False)
-                    values = [
-                        {**ids._asdict(), "clock": clock.forward(), "time": repr(time.time())}
-                        for ids in messages
-                    ]
-                    for command in commands:
+                    for command in recorded.commands:
                         payloads = [command.payload(one) for one in values]
                         if command.name == "lpush":
                             pipeline.lpush(command.key, *payloads)
@@ -140,36 +149,38 @@ class RepeatedMessages:
                                 pipeline.publish(command.key, payload)
                     pipeline.execute()
 
-            if app.conf.task_publish_retry:  # as `Producer.publish`, with the policy of `send_task`
-                send_all = producer.connection.ensure(
-                    producer, send_all, **app.conf.task_publish_retry_policy
-                )
-            send_all()
+            if recorded.retry_policy is None:
+                send_all()
+            else:  # as `Producer.publish`
+                producer.connection.ensure(producer, send_all, **recorded.retry_policy)()
         return True
 
-    def _commands(
-        self, producer: Any, kind: str, send_through_celery: Callable[[Any, MessageIds], None]
-    ) -> list[_Command] | None:
+    def _find(
+        self, app: Celery, producer: Any, kind: str, send_through_celery: Callable[[Any, MessageIds], None]
+    ) -> _Recorded | None:
+        """Return what sends a message of a kind; record it if that is not known, or was long ago."""
         thread, now = self._thread, time.monotonic()
         if thread.process != os.getpid():
             thread.recorded.clear()
             thread.process = os.getpid()
-        at, commands = thread.recorded.get(kind, (0.0, []))
-        if not commands or now >= at + _REFRESH_S:
-            channel = producer.channel
-            if not isinstance(channel, OneClientChannel | OneClientSentinelChannel):
+        known = thread.recorded.get(kind)
+        if known is not None and now < known.at_s + _REFRESH_S:
+            return known
+        channel = producer.channel
+        if not isinstance(channel, OneClientChannel | OneClientSentinelChannel):
+            return None
+        made_up = MessageIds(new_id(), _MADE_UP_MS)
+        with channel.conn_or_acquire() as client:
+            recorder = _Recorder(client)
+        with channel.recording(recorder):
+            try:
+                send_through_celery(producer, made_up)
+            except _NotRecorded:
                 return None
-            made_up = MessageIds(new_id(), _MADE_UP_MS)
-            with channel.conn_or_acquire() as client:
-                recorder = _Recorder(client)
-            with channel.recording(recorder):
-                try:
-                    send_through_celery(producer, made_up)
-                except _NotRecorded:
-                    return None
-            commands = [_command(*sent, made_up) for sent in recorder.sent]
-            thread.recorded[kind] = now, commands
-        return commands
+        policy = dict(app.conf.task_publish_retry_policy) if app.conf.task_publish_retry else None
+        commands = [_command(*sent, made_up) for sent in recorder.sent]
+        recorded = thread.recorded[kind] = _Recorded(now, commands, policy)
+        return recorded
 
 
 def _has_receivers() -> bool:

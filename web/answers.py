@@ -18,6 +18,7 @@ from ..models.text.ids import moment_from_ms
 from ..models.text.text_cache import cache_texts
 from ..models.turns.waiting import Pending
 from ..state.redis.readers import read_message
+from ..state.sessions.records import SessionState
 
 
 class Answer(BaseModel):
@@ -80,9 +81,9 @@ class SessionData(Answer):
     ended_at: datetime | None
 
 
-def read_session(job: CollabJob) -> SessionData:
-    """Return a session."""
-    state = job.state()
+def read_session(job: CollabJob, state: SessionState | None = None) -> SessionData:
+    """Return a session. `state`: its state; None: read it."""
+    state = state or job.state()
     collab, spec = facts_of(job).collab, facts_of(job).spec
     status = state.status.value
     return SessionData(
@@ -117,7 +118,7 @@ def read_session(job: CollabJob) -> SessionData:
             TurnData(turn_id=record.number, participant=record.participant, status=record.status)
             for record in state.open_turns()
         ],
-        questions=len(questions_to_people(job)),
+        questions=len(questions_to_people(job, state)),
         usage=state.usage.to_json_data(),
         opened_at=moment_from_ms(state.opened_ms),
         updated_at=moment_from_ms(state.updated_ms),

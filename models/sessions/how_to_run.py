@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -65,9 +65,32 @@ def read_part(kind: type[M], data: M | Mapping[str, Any] | None, where: str) -> 
         raise error.within(where) from None
 
 
+def binding_of_name(name: str, where: str) -> AgentBinding:
+    """Return the binding to an agent without further options; `where` is its place in errors.
+
+    Raises:
+        InvalidInput: It is not the name of an agent.
+    """
+    try:
+        return _binding_of_name(name)
+    except ValidationError as error:
+        raise invalid_input(error, where) from None
+
+
+@lru_cache(maxsize=1_024)
+def _binding_of_name(name: str) -> AgentBinding:
+    # Bindings are immutable, so the sessions of a program share them.
+    return AgentBinding(agent=name)
+
+
+@cache
+def _no_options() -> ModeOptions:
+    return ModeOptions()
+
+
 def _read_binding(data: object, where: str) -> AgentBinding:
     if isinstance(data, str):
-        return read_part(AgentBinding, {"agent": data}, where)
+        return binding_of_name(data, where)
     agent = data.get("agent") if isinstance(data, Mapping) else data
     if not isinstance(agent, AgentBinding | str | int | float | list | tuple | None):
         raise InvalidInput(where, agent, _NAMES_ONLY)
@@ -232,7 +255,7 @@ def read_options(collab: Collab | Mapping[str, Any], how: HowToRun) -> dict[str,
     return {
         **read,
         "collab": collab,
-        "options": read_part(ModeOptions, _options(how), "options"),
+        "options": read_part(ModeOptions, _options(how) or _no_options(), "options"),
         "memory": memory_options(how, conversation=_default_room(how) or collab.collab_id),
         "recall": recall_options(how, default_room=_default_room(how)),
         "output_type": output if isinstance(output, type) else None,

@@ -19,7 +19,7 @@ from ..protocol.dialog import Message, Role
 from ..protocol.invariants import check_collab
 from ..turns.asked_people import check_people
 from ..turns.waiting import TimeoutAction
-from .how_to_run import HUMAN_AGENT, HowToRun, read_document, read_options, read_part
+from .how_to_run import HUMAN_AGENT, HowToRun, binding_of_name, read_document, read_options, read_part
 from .known_agents import KnownAgents
 from .limits import check_sizes
 from .options import AgentBinding
@@ -185,7 +185,7 @@ class Submission(SessionOptions):
             raise InvalidInput(
                 f"participants.{name}.kind", participant.kind.value, _AGENT_REQUIRED.format(name)
             )
-        return read_part(AgentBinding, {"agent": name}, f"agents.{name[:50]}")
+        return binding_of_name(name, f"agents.{name[:50]}")
 
     def _named_agents(self, agents: Mapping[str, AgentBinding]) -> dict[str, str]:
         named = {f"agents.{name}": binding.agent for name, binding in agents.items()}

@@ -74,10 +74,11 @@ class SessionStore:
 
     def digests(self, session_ids: Sequence[str]) -> list[str | None]:
         """Return the digest of the submission of each session; None: there is no such session."""
-        pipeline = self._client.pipeline(transaction=False)
-        for session_id in session_ids:
-            pipeline.hget(session_key(session_id, "session"), "digest")
-        return cast("list[str | None]", pipeline.execute())
+        (digests,) = run_in_order(
+            self._client,
+            [[("HGET", session_key(session_id, "session"), "digest") for session_id in session_ids]],
+        )
+        return digests
 
     def plan(self, session_id: str, write: PlanWrite) -> ScriptAnswer:
         """Write the next step or the end; return `planned`, `outdated` or `inactive`."""

@@ -189,7 +189,8 @@ class SessionOpener:
             prepared = prepared.model_copy(update={"record": True})
         collab = prepared.collab
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
-        if stop.remaining(Totals()).cost_micros is not None or prepared.limits.turn_usd is not None:
+        budget = stop.remaining(Totals())
+        if budget.cost_micros is not None or prepared.limits.turn_usd is not None:
             _refuse_unpriced(prepared, known_agents)
         roles = mode_of(collab.mode).roles(collab, prepared.options)
         spec = prepared.spec(stop, roles, submitted_in=submitted_in or active_span())
@@ -200,7 +201,7 @@ class SessionOpener:
             spec=_format_spec(spec, limit_bytes=self.max_message_bytes),
             digest=_digest(prepared, spec),
             messages=tuple(message.to_json() for message in prepared.messages),
-            deadline_s=stop.remaining(Totals()).seconds,
+            deadline_s=budget.seconds,
             archived=self.archive_in_ms is not None,
             parent=f"{prepared.parent.session_id}|{prepared.parent.turn}" if prepared.parent else "",
             start=prepared.start,
@@ -314,7 +315,8 @@ def _result(planned: PlannedOpening, answer: ScriptAnswer) -> SessionFacts | Ses
         return SessionConflict(planned.session_id)
     if answer.word == "exists":
         return None
-    return SessionFacts(planned.opening.collab, planned.spec, answer.state.opened_ms if answer.state else 0)
+    state = answer.state
+    return SessionFacts(planned.opening.collab, planned.spec, state.opened_ms if state else 0, opened=state)
 
 
 def _session_trace(session_id: str) -> Trace:

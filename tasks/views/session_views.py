@@ -6,7 +6,7 @@ This module parses the parts of a turn that scripts do not decode: plan, result,
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
@@ -84,6 +84,8 @@ class SessionFacts:
     edition: int = 0
     #: Settings that apply when the next round begins.
     coming: SessionFacts | None = None
+    #: Its state when this process opened it; None: it was not opened with these facts.
+    opened: SessionState | None = field(default=None, compare=False, repr=False)
 
     @property
     def session_id(self) -> str:

@@ -293,6 +293,14 @@ def test_agent_known_to_one_worker_is_accepted(client):
         client.submit(a_pair(), agents={"ann": "coder", "bob": "writer"})
 
 
+def test_agent_of_a_worker_that_has_just_started_is_accepted(client):
+    workers = client._installation.sessions.workers
+    workers.announce("w1@here", ["coder", "tester"])
+    assert client.submit(a_pair(), agents={"ann": "coder", "bob": "tester"})
+    workers.announce("w2@here", ["writer"])
+    assert client.submit(a_pair(), agents={"ann": "coder", "bob": "writer"})
+
+
 def test_session_without_workers_is_queued(client):
     job = client.submit(a_pair(), agents={"ann": "anything", "bob": "at all"})
     assert job.status() == "active"

@@ -17,7 +17,7 @@ from kombu import Connection, Exchange, Queue
 from kombu.clocks import LamportClock
 from kombu.pidbox import Mailbox
 from redis import Redis
-from redis.connection import parse_url
+from redis.connection import AbstractConnection, parse_url
 from redis.sentinel import SentinelManagedConnection
 
 from live import until
@@ -151,6 +151,26 @@ def test_celery_publishes_each_task_sent_by_itself():
             app.send_task("plain.task", queue="plain-tasks")
         messages = [received.get(timeout=patient(5)).payload for _ in range(3)]
     assert [it["type"] for it in messages] == ["task-sent"] * 3
+
+
+# -- patches/repeated_messages.py ----------------------------------------------------------------
+
+
+def test_celery_takes_two_round_trips_for_a_message(redis_url, monkeypatch):
+    app = Celery("plain", broker=redis_url, set_as_current=False)
+    app.conf.update(task_send_sent_event=True, task_ignore_result=True)
+    app.send_task("plain.task", queue="plain-repeated")  # declares the queue
+    sent, send = [], AbstractConnection.send_packed_command
+    monkeypatch.setattr(
+        AbstractConnection,
+        "send_packed_command",
+        lambda *args, **how: (sent.append(args), send(*args, **how)),
+    )
+    app.send_task("plain.task", queue="plain-repeated")
+    assert len(sent) == 2
+    with app.connection_for_write() as connection:
+        connection.default_channel.queue_delete("plain-repeated")
+    app.close()
 
 
 # -- patches/celery_consumer.py ------------------------------------------------------------------

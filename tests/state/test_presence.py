@@ -59,3 +59,17 @@ def test_programs_of_all_workers_are_known(client):
     assert book.program_identities() == {"lint": "v2"}
     book.announce("w2", ["lint"], programs={"lint": "v1"})
     assert book.program_identities() == {"lint": "v1 v2"}
+
+
+def test_live_workers_are_read_again_after_a_second(client, monkeypatch):
+    now_s = 100.0
+    monkeypatch.setattr(workers_module.time, "monotonic", lambda: now_s)
+    book = WorkerPresence(client)
+    assert book.list_recent().workers == []
+    book.announce("w", ["a"])
+    first = book.list_recent()
+    assert (first.agents, first.is_fresh) == ({"a"}, True), "that none is alive is not kept"
+    book.announce("w", ["a", "b"])
+    assert (book.list_recent().agents, book.list_recent().is_fresh) == ({"a"}, False)
+    now_s += workers_module.CACHE_S
+    assert (book.list_recent().agents, book.list_recent().is_fresh) == ({"a", "b"}, False)

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from ...client.aio.client import submit_read
 from ...client.aio.jobs import AsyncCollabJob, blocking_job
 from ...jobs.collab import CollabJob
-from ...jobs.reading import dialog_cursor, streams_of
+from ...jobs.reading import dialog_cursor, facts_of, streams_of
 from ...models.errors import LifecycleError, ResultTimeout, SessionNotFound
 from ...models.identity import Caller
 from ...state.redis.readers import read_message
@@ -55,7 +55,8 @@ async def created_session(
 ) -> SessionData:
     """Return a new session, and name it in the header `Location`."""
     response.headers["Location"] = request.url_for("get_session", session_id=job.id).path
-    return await session_data(context, job)
+    opened = facts_of(blocking_job(job)).opened
+    return await session_data(context, job) if opened is None else read_session(blocking_job(job), opened)
 
 
 async def _exists(context: WebContext, caller: Caller, session_id: str) -> bool:
