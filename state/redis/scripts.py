@@ -246,14 +246,22 @@ def run_in_order(client: Redis, stages: Sequence[Sequence[ScriptCall | Command]]
         answers = _send_in_order(client, commands)
     except UnicodeEncodeError:  # as in `evaluate`
         answers = _send_in_order(client, [[_encoded(one) for one in stage] for stage in commands])
-    # What failed is repeated alone: the server may not know a script yet.
     return [
-        [
-            _run_alone(client, one) if isinstance(answer, Exception) else answer
-            for one, answer in zip(stage, answered, strict=True)
-        ]
+        [_checked(client, one, answer) for one, answer in zip(stage, answered, strict=True)]
         for stage, answered in zip(stages, answers, strict=True)
     ]
+
+
+def _checked(client: Redis, one: ScriptCall | Command, answer: Any) -> Any:
+    """Return the answer of a command; if the server could not run it, that of another attempt.
+
+    It may not know a script yet. A script that failed is not repeated: it may have written a part.
+    """
+    if type(answer) is ResponseError:
+        if isinstance(one, ScriptCall):
+            raise ScriptError(one.script.verb, str(answer)) from answer
+        raise answer
+    return _run_alone(client, one) if isinstance(answer, Exception) else answer
 
 
 def _send_in_order(client: Redis, stages: Sequence[Sequence[Command]]) -> list[list[Any]]:

@@ -25,8 +25,9 @@ from symposia.state.following import afollow
 from symposia.state.presence import BeatPresence
 from symposia.state.redis.cluster import info_by_server
 from symposia.state.redis.connect import aconnect, check_reachable, connect
-from symposia.state.redis.keys import PREFIX
+from symposia.state.redis.keys import ARCHIVE_QUEUE, LIVE, PREFIX
 from symposia.state.sessions.index import SessionIndex
+from symposia.state.sessions.opened import open_sessions
 from symposia.state.sessions.requests import Opening
 from symposia.state.sessions.store import SessionStore
 from symposia.state.streams.hub import StreamHubs
@@ -65,11 +66,11 @@ def test_many_sessions_are_opened_on_every_server(there):
         for it in ids
     ]
     assert store.digests(ids) == [None] * 6
-    assert set(index.add_sessions(dict.fromkeys(ids, 60_000), archive_in_ms=0)) == set(ids)
-    assert [it.word for it in store.open_all(openings)] == ["opened"] * 6
-    assert [it.word for it in store.open_all(openings)] == ["exists"] * 6
+    timed = [(opening, 60_000) for opening in openings]
+    assert [it.word for it in open_sessions(there, timed, archive_in_ms=0)] == ["opened"] * 6
+    assert [it.word for it in open_sessions(there, timed, archive_in_ms=0)] == ["exists"] * 6
     assert store.digests(ids) == ids
-    assert index.unfinished() == 6
+    assert (index.unfinished(), there.zcard(LIVE), there.zcard(ARCHIVE_QUEUE)) == (6, 6, 6)
 
 
 def test_other_stores_work_on_every_server(there):
