@@ -178,7 +178,7 @@ class _ThreadConnection:
 
     def ask(self, command: Sequence[Any]) -> Any:
         """Return the server's answer; after a lost connection the command is sent again, as by the pool."""
-        (answer,) = self.ask_all([command])
+        (answer,) = self._exchange(self._connection.pack_command(*command), answers=1)
         if isinstance(answer, ResponseError):
             try:
                 raise answer
@@ -192,23 +192,27 @@ class _ThreadConnection:
         Raises:
             MovedError: The server belongs to a cluster.
         """
-        connection = self._connection
-        packed = connection.pack_commands(commands)
+        answers = self._exchange(self._connection.pack_commands(commands), answers=len(commands))
+        for moved in (answer for answer in answers if isinstance(answer, MovedError)):
+            raise moved
+        return answers
 
-        def ask() -> list[Any]:
+    def _exchange(self, packed: Any, *, answers: int) -> list[Any]:
+        """Send packed commands, and return the server's answers; ResponseError is an answer."""
+        connection = self._connection
+
+        def exchange() -> list[Any]:
             try:
                 connection.send_packed_command(packed)
-                return [_answer(connection) for _ in commands]
+                return [_answer(connection) for _ in range(answers)]
             except BaseException:
                 # Also after Ctrl-C between sending and reading: otherwise the next command would read this
                 # answer.
                 connection.disconnect()
                 raise
 
-        answers: list[Any] = connection.retry.call_with_retry(ask, lambda _error: None)
-        for moved in (answer for answer in answers if isinstance(answer, MovedError)):
-            raise moved
-        return answers
+        received: list[Any] = connection.retry.call_with_retry(exchange, lambda _error: None)
+        return received
 
 
 def _answer(connection: Any) -> Any:
