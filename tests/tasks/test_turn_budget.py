@@ -111,7 +111,7 @@ def test_turn_in_sequence(installation: InlineInstallation, meter: Meter) -> Non
     with meter.measured(TURNS) as costs:
         for _ in range(TURNS):
             handle_turn_message(runtime, waiting.popleft(), TaskInfo(new_id(), parent=job.id))
-    assert costs <= Costs(scripts=2, commands=25, sent_bytes=1_600, round_trips=2, validations=23), costs
+    assert costs <= Costs(scripts=2, commands=25, sent_bytes=1_600, round_trips=2, validations=17), costs
 
 
 def test_submit(installation: InlineInstallation, meter: Meter) -> None:
