@@ -76,8 +76,8 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,14}")
 _MAX_REMEMBERED = 4_000
 
 
-class _Stored(BaseModel):
-    """A record as stored in the hash; times in milliseconds since the epoch. Only scripts use its other fields."""
+class TurnRecord(BaseModel):
+    """One turn of the turns hash; times in milliseconds since the epoch. Only scripts use its other fields."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
@@ -121,18 +121,14 @@ class _Stored(BaseModel):
     worker: str = ""
     #: Token of a grant, and the process of the worker that has it.
     stored_process: str = Field(default="", alias="process")
-
-
-class TurnRecord(_Stored):
-    """One turn of the turns hash."""
-
-    number: int
+    #: This field and those below are fields of the hash beside the record.
+    number: int = 0
     #: The `PlannedTurn`, as JSON; removed when the turn has closed.
-    plan: str | None
+    plan: str | None = None
     #: The `TurnResult`, as JSON; present when the turn has closed.
-    result: str | None
+    result: str | None = None
     #: Question and answers so far (a `ParkedQuestion`) of a turn that was parked, as JSON.
-    wait: str | None
+    wait: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -181,13 +177,14 @@ class TurnRecords(Mapping[int, TurnRecord]):
     Raises CorruptSession at once for an invalid number, and on access for an invalid record.
     """
 
-    __slots__ = ("_numbers", "_read", "_session_id", "_turns")
+    __slots__ = ("_all", "_numbers", "_read", "_session_id", "_turns")
 
     def __init__(self, session_id: str, turns: Mapping[str, str]) -> None:
         self._session_id = session_id
         self._turns = turns
         self._numbers = sorted(_numbers(session_id, turns))
         self._read: dict[int, TurnRecord] = {}
+        self._all: tuple[TurnRecord, ...] | None = None
 
     def __getitem__(self, number: int) -> TurnRecord:
         record = self._read.get(number)
@@ -197,9 +194,11 @@ class TurnRecords(Mapping[int, TurnRecord]):
             record = self._read[number] = _record(self._session_id, self._turns, number)
         return record
 
-    def all(self) -> list[TurnRecord]:
+    def all(self) -> tuple[TurnRecord, ...]:
         """Return all records by number; quicker than `values`."""
-        return [self[number] for number in self._numbers]
+        if self._all is None:
+            self._all = tuple([self[number] for number in self._numbers])
+        return self._all
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._numbers)
@@ -218,11 +217,12 @@ def _numbers(session_id: str, turns: Mapping[str, str]) -> Iterator[int]:
 
 def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecord:
     name, part = str(number), f"turn {number}"
-    others = (turns.get(f"{name}:plan"), turns.get(f"{name}:result"), turns.get(f"{name}:wait"))
-    text = turns[name]
-    size = len(text) + sum(map(len, filter(None, others)))
+    text, plan = turns[name], turns.get(f"{name}:plan")
+    result, wait = turns.get(f"{name}:result"), turns.get(f"{name}:wait")
+    size = len(text) + len(plan or "") + len(result or "") + len(wait or "")
+    read = _remembered_record if size <= _MAX_REMEMBERED else _read_record
     with converting_to_corrupt(session_id, part):
-        record = (_remembered_record if size <= _MAX_REMEMBERED else _read_record)(number, text, *others)
+        record = read(number, text, plan, result, wait)
     if record.status == "parked" and record.parking is None:
         raise CorruptSession(session_id, part=part, detail="it is parked without a parking time")
     return record
@@ -231,8 +231,10 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
 def _read_record(
     number: int, text: str, plan: str | None, result: str | None, wait: str | None
 ) -> TurnRecord:
-    stored = _Stored.model_validate_json(text)
-    return TurnRecord.model_construct(number=number, plan=plan, result=result, wait=wait, **dict(stored))
+    record = TurnRecord.model_validate_json(text)
+    # Nobody else has it yet; `model_copy` would add half of the time of reading it.
+    record.__dict__.update(number=number, plan=plan, result=result, wait=wait)
+    return record
 
 
 # Consecutive views of a session contain the same records, except for those of the turns that began or ended.

@@ -6,15 +6,16 @@ This module parses the parts of a turn that scripts do not decode: plan, result,
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...models.errors import CorruptSession, InvalidInput
 from ...models.modes import mode_of
 from ...models.protocol.collab import Collab, Participant
 from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ...models.sessions.spec import SessionSpec
+from ...models.text.text_cache import cache_texts
 from ...models.turns.asked_people import people_of
 from ...models.turns.turn import (
     OutcomeKind,
@@ -59,8 +60,14 @@ def decode_turn_result(state: SessionState, record: TurnRecord) -> TurnResult:
     Raises:
         CorruptSession: A stored record is invalid.
     """
-    part = f"the result of turn {record.number}"
-    return read_stored(TurnResult, record.result or "{}", session_id=state.session_id, part=part)
+    with converting_to_corrupt(state.session_id, f"the result of turn {record.number}"):
+        return _read_turn_result(record.result or "{}")
+
+
+# Each turn of a step reads the results of those that closed before it, until a plan has seen them.
+@cache_texts(maxsize=1_024)
+def _read_turn_result(text: str) -> TurnResult:
+    return TurnResult.model_validate_json(text)
 
 
 def decode_waiting(state: SessionState, record: TurnRecord) -> ParkedQuestion:
@@ -102,6 +109,17 @@ class SessionFacts:
         """Return the people who may be asked, by name."""
         others = (*self.spec.approvers, *self.spec.observers)
         return {p.participant_id: p for p in people_of(self.participants, others)}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Return all names of the participants: ids, display names and role ids."""
+        names = ((p.participant_id, p.display_name, p.role_id) for p in self.participants)
+        return tuple(name for of_one in names for name in of_one if name)
+
+    @cached_property
+    def agents(self) -> tuple[tuple[str, str], ...]:
+        """Return participant ids with their agents."""
+        return tuple((who, binding.agent) for who, binding in self.spec.agents.items())
 
     @cached_property
     def descriptions(self) -> dict[str, str]:
@@ -177,14 +195,15 @@ def begins_round(facts: SessionFacts, state: SessionState, *, said: TurnResult |
     return not at_work and (state.ends_round or state.next_number == 1)
 
 
-def initial_view(facts: SessionFacts) -> SessionView:
-    """Return what the planner sees before the first step."""
+def initial_view(facts: SessionFacts, **progress: Any) -> SessionView:
+    """Return what the planner sees before the first step, or with the fields `progress` of its progress."""
     return SessionView(
         mode=facts.collab.mode,
         purpose=facts.collab.purpose,
         roster=facts.participants,
         orchestrator=facts.spec.orchestrator,
         options=facts.spec.options,
+        **progress,
     )
 
 
@@ -205,11 +224,10 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
         closed, usage = closed + 1, usage + said.usage.beyond(before)
         skipped += said.kind is OutcomeKind.SKIPPED
     rounds = state.rounds + (state.ends_round and not open_turns)
-    return replace(
-        initial_view(facts),
+    return initial_view(
+        facts,
         state=read_object(state.planner, session_id=state.session_id, part="planner"),
         results=tuple(results),
         open=tuple(open_turns),
         totals=_totals(state, closed=closed, skipped=skipped, rounds=rounds, usage=usage),
-        turns_left=None,
     )
