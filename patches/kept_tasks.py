@@ -196,7 +196,7 @@ def keep_task(app: Celery, task: KeptTask) -> bool:
     current = this_thread.current
     if current is None or current.app is not app or not current.runner.may_keep(task.name):
         return False
-    if current.kept and not (task.is_short and current.kept[-1].is_short):
+    if current.next is not None or (current.kept and not (task.is_short and current.kept[-1].is_short)):
         return False
     if current.left <= 0 or time.monotonic() >= current.until:
         if task.is_short:

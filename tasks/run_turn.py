@@ -67,12 +67,12 @@ def handle_turn_message(runtime: Runtime, call: TurnCall, task: TaskInfo) -> Tur
 
 def run_turn(runtime: Runtime, call: TurnCall, task: TaskInfo) -> TurnEnd:
     """Process one message of a turn, up to the end of its attempt."""
+    claimed = runtime.sessions.next_turns.take(call.session, call.turn)
     facts = runtime.sessions.facts.with_participant(call.session, call.participant)
     if facts is None:
         return TurnEnd("unknown")
-    next_turn = runtime.sessions.next_turns.take(call.session, call.turn)
-    if next_turn is not None:
-        admission = Admission(runtime.store.client, call, next_turn.claim.token)
+    if claimed is not None:
+        admission = Admission(runtime.store.client, call, claimed.claim.token)
     else:
         candidates = candidates_of(facts, call.participant)
         claim = build_claim(
@@ -90,10 +90,9 @@ def run_turn(runtime: Runtime, call: TurnCall, task: TaskInfo) -> TurnEnd:
             return admitted
         admission = admitted
         claim = claim if admission.may_run else replace(claim, admitted=False)
-        tail = runtime.sessions.tails.tail(call.session, claim.window)
-        next_turn = ClaimedTurn(claim, tail, time.monotonic())
+        claimed = ClaimedTurn(claim, runtime.sessions.tails.tail(call.session, claim.window))
     with admission:
-        end = _begin(runtime, call, task, next_turn, admission)
+        end = _begin(runtime, call, task, claimed, admission)
     TurnMetrics(runtime.ports.metrics, call.mode).booked(admission.booked)
     return end
 
@@ -104,7 +103,10 @@ def _begin(
     runtime.fault_hook(Boundary.BEFORE_BEGIN, call.session, call.turn)
     metrics = TurnMetrics(runtime.ports.metrics, call.mode)
     claim, tail = claimed.claim, claimed.tail
-    answer = claimed.answer or runtime.store.begin(call.session, claim, seen=tail.newest if tail else None)
+    answer, since = claimed.answer, claimed.since
+    if answer is None:
+        since = time.monotonic()
+        answer = runtime.store.begin(call.session, claim, seen=tail.newest if tail else None)
     if answer.grant is None or answer.state is None:
         admission.record_not_granted(answer.word)
         metrics.not_granted(answer.word)
@@ -121,7 +123,7 @@ def _begin(
         answer.state,
         messages,
         admission=admission,
-        since=claimed.since,
+        since=since,
     )
     if turn.recall is not None and turn.recall.view.degraded:
         metrics.without_memory()

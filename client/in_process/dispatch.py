@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -31,15 +32,17 @@ def _no_app() -> Celery:
     raise RuntimeError("turns run in this process, without Celery")
 
 
-#: Maximum number of turns that a thread runs after the one that it took.
+#: Maximum number of turns that a thread runs after the one that it took, and seconds in which it takes further ones.
 KEPT_TURNS = 16
+KEPT_S = 0.2
 
 
 class _Thread(threading.local):
     #: The turn that this thread runs next.
     next: Callable[[Runtime], object] | None = None
-    #: How many more turns it may keep.
+    #: How many more turns it may keep, and until when, by `time.monotonic()`.
     left = 0
+    until = 0.0
 
 
 class ThreadDispatch(TaskGraph):
@@ -75,8 +78,8 @@ class ThreadDispatch(TaskGraph):
             self._submit(call.session, partial(self._run_turn, call, parent), sent_ms)
 
     def may_keep_next(self) -> bool:
-        """Return whether this thread can run the next turn: others wait for at most `KEPT_TURNS` turns."""
-        return self._thread.left > 0
+        """Return whether this thread can run the next turn, so that others do not wait long for it."""
+        return self._thread.left > 0 and time.monotonic() < self._thread.until
 
     def keep_next(self, call: TurnCall, *, task_id: str, parent: str, sent_ms: int) -> None:  # noqa: ARG002 - not sent
         """Run a turn in this thread after the current one."""
@@ -108,19 +111,20 @@ class ThreadDispatch(TaskGraph):
             self._pool.submit(self._attempt, session_id, action, sent_ms)
 
     def _attempt(self, session_id: str, action: Callable[[Runtime], object], sent_ms: int) -> None:
-        if self._find_runtime is None:
-            raise RuntimeError("`bind` was not called")
-        runtime, thread = self._find_runtime(), self._thread
-        runtime.stores.queue_progress.record_taken(sent_ms)
-        thread.left = KEPT_TURNS
-        self._run(session_id, action, runtime)
+        thread = self._thread
+        thread.left, thread.until = KEPT_TURNS, time.monotonic() + KEPT_S
+        self._run(session_id, action, sent_ms)
         while (following := thread.next) is not None:
             thread.next = None
-            self._run(session_id, following, runtime)
+            self._run(session_id, following)
 
-    @staticmethod
-    def _run(session_id: str, action: Callable[[Runtime], object], runtime: Runtime) -> None:
+    def _run(self, session_id: str, action: Callable[[Runtime], object], sent_ms: int = 0) -> None:
+        if self._find_runtime is None:
+            raise RuntimeError("`bind` was not called")
         try:
+            runtime = self._find_runtime()
+            if sent_ms:
+                runtime.stores.queue_progress.record_taken(sent_ms)
             action(runtime)
         except SessionNotFound:
             log.debug("session %s has ended and expired", session_id)

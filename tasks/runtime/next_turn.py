@@ -7,6 +7,7 @@ a promise: whatever happens, the thread runs the turn. If its process dies befor
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 
 from ...state.sessions.records import ScriptAnswer
@@ -21,10 +22,10 @@ class ClaimedTurn:
     claim: Claim
     #: The messages that this process has, whose newest one the claim names.
     tail: Tail | None
-    #: Time of the claim, by `time.monotonic()`, in seconds.
-    since: float
     #: The answer of the commit that granted it; None: `begin` grants it.
     answer: ScriptAnswer | None = None
+    #: Time of that answer, by `time.monotonic()`, in seconds.
+    since: float = 0.0
 
 
 class NextTurns(threading.local):
@@ -37,8 +38,10 @@ class NextTurns(threading.local):
         self._next = session_id, next_turn
 
     def take(self, session_id: str, number: int) -> ClaimedTurn | None:
-        """Return the turn if this thread was granted it before its message; None: it must begin."""
+        """Return the turn if this thread was granted it just now; None: it must begin."""
         kept, self._next = self._next, None
         if kept is None or (kept[0], kept[1].claim.number) != (session_id, number):
             return None
-        return kept[1]
+        next_turn = kept[1]
+        is_fresh = time.monotonic() < next_turn.since + next_turn.claim.lease_ms / 1000
+        return next_turn if is_fresh else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ...models.sessions.agent_queues import format_need
 from ...models.sessions.options import AgentBinding
+from ...models.sessions.plan import PlannedTurn
 from ...models.text.ids import new_id
 from ...state.sessions.records import ScriptAnswer
 from ...state.sessions.requests import Claim, PlanWrite
@@ -17,6 +19,8 @@ from ..runtime.runtime import Runtime
 from ..views.session_views import SessionFacts
 from ..views.turn_context import granted_window
 from .turn import WRITE_GRACE_S, Turn, turn_timeout_s
+
+log = logging.getLogger(__name__)
 
 
 def candidates_of(facts: SessionFacts, participant: str) -> list[AgentBinding]:
@@ -61,10 +65,20 @@ def claim_next(runtime: Runtime, turn: Turn, write: PlanWrite | None) -> Claimed
     planned = write.only_turn if write is not None else None
     if planned is None or turn.facts.has_budget or turn.facts.spec.tenant is not None:
         return None
+    if not runtime.graph.may_keep_next():
+        return None
+    try:
+        return _claim_if_free(runtime, turn, planned)
+    except Exception:
+        # The output of `turn` is paid for, so it is written without a claim; the next turn then raises the same error.
+        log.exception("claiming the turn after turn %s of %s failed", turn.number, turn.session_id)
+        return None
+
+
+def _claim_if_free(runtime: Runtime, turn: Turn, planned: PlannedTurn) -> ClaimedTurn | None:
+    """Return the claim if the agent of the next turn runs here, without a rate limit."""
     own, agents = turn.facts.spec.agents[planned.participant], runtime.agents
     if not agents.can_run(format_need(own.agent, own.queue)) or agents.registry.rate_limit(own) is not None:
-        return None
-    if not runtime.graph.may_keep_next():
         return None
     claim = build_claim(
         runtime,
@@ -76,7 +90,7 @@ def claim_next(runtime: Runtime, turn: Turn, write: PlanWrite | None) -> Claimed
         task_id=new_id(),
         parent_id=turn.task.id,
     )
-    return ClaimedTurn(claim, runtime.sessions.tails.tail(turn.session_id, claim.window), time.monotonic())
+    return ClaimedTurn(claim, runtime.sessions.tails.tail(turn.session_id, claim.window))
 
 
 def keep_next(runtime: Runtime, turn: Turn, next_turn: ClaimedTurn, answer: ScriptAnswer) -> ScriptAnswer:
@@ -91,7 +105,7 @@ def keep_next(runtime: Runtime, turn: Turn, next_turn: ClaimedTurn, answer: Scri
         return answer
     claim = replace(next_turn.claim, number=record.number)
     # Without a grant this is a repeated commit, whose first answer was lost.
-    granted = replace(next_turn, claim=claim, answer=answer if answer.grant else None)
+    granted = replace(next_turn, claim=claim, answer=answer if answer.grant else None, since=time.monotonic())
     runtime.sessions.next_turns.put(state.session_id, granted)
     call = turn_call(turn.facts, record)
     runtime.graph.keep_next(call, task_id=claim.task_id, parent=turn.task.id, sent_ms=state.now_ms)

@@ -166,7 +166,7 @@ def test_only_turns_of_known_agents_are_kept(app, consumer):
     assert kept == ["with extra", "with "]
 
 
-def test_promised_task_runs_although_the_worker_stops(app, consumer, sent):
+def test_promised_task_runs_although_the_worker_stops(app, consumer):
     ran, acknowledged, runner = [], [], SliceRunner(consumer)
 
     @app.task(name="noted", ignore_result=True, shared=False)
@@ -183,7 +183,7 @@ def test_promised_task_runs_although_the_worker_stops(app, consumer, sent):
         assert may_keep_next(app, "noted")
         keep_next(KeptTask("noted", {}, {**OWN, "id": "5"}))
         assert not may_keep_next(app, "noted")
-        assert keep_task(app, KeptTask("noted", {}, {**OWN, "id": "6"}))
+        assert not keep_task(app, KeptTask("noted", {}, {**OWN, "id": "6"}))
         runner.is_open = False
         acknowledged.clear()
         request._on_ack()
@@ -191,7 +191,6 @@ def test_promised_task_runs_although_the_worker_stops(app, consumer, sent):
 
     runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
     assert acknowledged == [[True]], "the message is acknowledged after the promised task"
-    assert sent == [["6"]]
 
 
 @pytest.mark.parametrize("taken", ["kept", "left", "until"])

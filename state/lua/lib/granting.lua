@@ -13,11 +13,11 @@ local function window_of(keys, turn, claim)
   return redis.call('XREVRANGE', keys.dialog, newest, '-', 'COUNT', count), false
 end
 
---- Grant a turn that no worker has, with the next fencing number and a lease. `claim` has the names of the arguments
---- of `begin`; `given`: what the turn reserves of the session's limits, by unit.
+--- Grant a turn that no worker has, with the next fencing number and a lease. `claim` has the arguments of
+--- `begin` by name, and its keys `lock` and `listening`; `given`: what the turn reserves of the session's limits, by unit.
 local function grant_turn(keys, number, turn, claim, given)
   local deadline = NOW + claim.timeout_ms
-  redis.call('SET', keys.lock, claim.token .. '|' .. deadline, 'PX', math.min(claim.lease_ms, claim.timeout_ms))
+  redis.call('SET', claim.lock, claim.token .. '|' .. deadline, 'PX', math.min(claim.lease_ms, claim.timeout_ms))
   turn.took_over = turn.status == 'speaking' or nil
   if turn.took_over then
     close_grant(keys.events, number, turn, { outcome = 'expired', messages = 0, lost_worker = turn.lost_worker })
@@ -43,6 +43,6 @@ local function describe_grant(keys, turn, claim)
   local messages, continues = window_of(keys, turn, claim)
   return {
     turn.fence, turn.grants, turn.failures, turn.takeovers or 0, turn.agent or '', messages, turn.took_over and 1 or 0,
-    continues and 1 or 0, redis.call('EXISTS', keys.listening),
+    continues and 1 or 0, redis.call('EXISTS', claim.listening),
   }
 end

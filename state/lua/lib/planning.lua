@@ -18,12 +18,12 @@ end
 local function may_grant(keys, plan, claim)
   local deadline = known_field(keys.session, 'deadline_ms')
   if deadline and NOW >= tonumber(deadline) then return false end
-  return #plan.turns == 1 and plan.turns[1].record.scope == claim.scope and not lock_owner(keys.lock)
+  return #plan.turns == 1 and plan.turns[1].record.scope == claim.scope and not lock_owner(claim.lock)
 end
 
 --- Apply a plan made for the current version of the session; `locks` are those of the turns that it drops.
 --- `written`: the turn that this script has written, and removed; nil: none. `claim`: the claim of a worker on the turn of a
---- plan with one turn, whose lock is `keys.lock`; nil: none. Return the numbers of the new turns, and the grant. A planner whose
+--- plan with one turn, nil: none. Return the numbers of the new turns, and the grant. A planner whose
 --- answer was lost recognises its own plan by `planned_by`.
 local function apply_plan(keys, locks, plan, written, claim)
   for _, number in ipairs(plan.consumed) do

@@ -14,10 +14,10 @@
 --- only the entries after it. A dialog without this entry (a failover lost it) is answered whole.
 --- A worker that was not `admitted` gets no grant: the turn was parked or over when the worker looked.
 local NO_SHARES = { given = {} }
-local keys = { session = session, dialog = dialog, events = events, turns = turns, lock = lock, listening = listening }
+local keys = { session = session, dialog = dialog, events = events, turns = turns }
 local claim = {
   token = token, lease_ms = lease_ms, timeout_ms = timeout_ms, window = window, task_id = task_id, parent_id = parent_id,
-  process = process, seen = seen, seen_sha = seen_sha,
+  process = process, seen = seen, seen_sha = seen_sha, lock = lock, listening = listening,
 }
 local SPENT = { tokens = { 'input_tokens', 'output_tokens' }, cost = { 'cost_micros' } }
 

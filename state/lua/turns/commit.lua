@@ -15,7 +15,7 @@ know_fields(session, 'status', 'version', 'next', 'closed', 'messages', 'posts',
 local status = KNOWN.status
 if not status then return { 'missing' } end
 local turn = read_turn(turns, number)
-local keys = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board, attachments = attachments, listening = listening }
+local keys = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board, attachments = attachments }
 if not turn and tonumber(number) >= tonumber(KNOWN.next) then return { 'unknown' } end
 if not turn or turn.status == 'closed' then
   if writer_of(session, number) == token then return view(session, turns, 'done') end
@@ -45,7 +45,7 @@ local outcome = {
 -- Anything that can fail comes before the first write.
 local next_step = plan ~= '' and cjson.decode(plan)
 local claimed = claim ~= '' and cjson.decode(claim) or nil
-if claimed then keys.lock = table.remove(locks) end
+if claimed then claimed.lock, claimed.listening = table.remove(locks), listening end
 local booked = book_accounts(session, turn, spent)
 redis.call('DEL', lock)
 if status == 'suspended' then

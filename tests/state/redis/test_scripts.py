@@ -208,7 +208,7 @@ def test_scripts_use_declared_keys_only():
         "spare",
         "key",
         "held[turn.token]",
-    } | {f"keys.{part}" for part in (*SESSION_PARTS, "lock", "listening")}
+    } | {f"keys.{part}" for part in SESSION_PARTS} | {"claim.lock", "claim.listening"}
 
 
 def test_arguments_are_matched_by_name():

@@ -68,19 +68,31 @@ def _end_is_the_last_event(
         yield "an event follows the end of the session"
 
 
-def _grants_are_exclusive(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
+def _dispatched(outcome: Outcome) -> Iterator[tuple[int, str, int]]:
+    """Yield number, token and fencing number of each turn that a call has granted."""
     for event in outcome.events:
-        if event["event_type"] != "MAPTurnDispatched":
-            continue
-        token, fence = event["payload"]["token_id"], event["payload"]["fence"]
-        number = event["payload"]["turn_number"]
+        if event["event_type"] == "MAPTurnDispatched":
+            payload = event["payload"]
+            yield payload["turn_number"], payload["token_id"], payload["fence"]
+
+
+def _grants_are_new(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
+    for number, token, fence in _dispatched(outcome):
         turn = before.turns.get(number, {})
         if token in (turn.get("token"), *turn.get("former", "").split()):
             yield f"token {token} gets a second grant"
-        if turn.get("not_before", 0) > NOW_MS:
-            yield f"token {token} is granted before its retry is due"
         if fence <= before.count("fence"):
             yield f"token {token} gets fencing number {fence}, which is not higher than the last one"
+        if outcome.store.count("fence") < fence:
+            yield f"the fencing number of token {token} can be given again"
+
+
+def _grants_are_due(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
+    for number, token, _ in _dispatched(outcome):
+        if before.turns.get(number, {}).get("not_before", 0) > NOW_MS:
+            yield f"token {token} is granted before its retry is due"
+        if int(before.session.get("deadline_ms", NOW_MS + 1)) <= NOW_MS:
+            yield f"token {token} is granted after the deadline of the session"
         if before.status != "active":
             yield f"token {token} is granted while the session is {before.status}"
 
@@ -88,14 +100,12 @@ def _grants_are_exclusive(call: Call, args: dict[str, Any], before: Store, outco
 def _locks_are_exclusive(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
     # The commit of a turn releases its own lock before it grants the next turn.
     released = {call.scope: args["token"]} if call.verb == "turns/commit" else {}
-    for event in outcome.events:
-        if event["event_type"] == "MAPTurnDispatched":
-            token, number = event["payload"]["token_id"], event["payload"]["turn_number"]
-            scope = outcome.store.turns[number]["scope"]
-            if before.locks.get(scope) != released.get(scope):
-                yield f"token {token} is granted while {before.locks.get(scope)} holds {scope}"
-            if outcome.store.locks.get(scope) != token:
-                yield f"token {token} is granted, but {outcome.store.locks.get(scope)} holds {scope}"
+    for number, token, _ in _dispatched(outcome):
+        scope = outcome.store.turns[number]["scope"]
+        if before.locks.get(scope) != released.get(scope):
+            yield f"token {token} is granted while {before.locks.get(scope)} holds {scope}"
+        if outcome.store.locks.get(scope) != token:
+            yield f"token {token} is granted, but {outcome.store.locks.get(scope)} holds {scope}"
     holder = outcome.store.locks.get(call.scope or "")
     if call.verb == "turns/begin" and outcome.word == "granted" and holder != args["token"]:
         yield f"token {args['token']} is granted, but {holder} holds {call.scope}"
@@ -236,7 +246,8 @@ _RULES = (
     _posts_wait_for_running_turns,
     _plans_are_current,
     _end_is_the_last_event,
-    _grants_are_exclusive,
+    _grants_are_new,
+    _grants_are_due,
     _locks_are_exclusive,
     _only_the_holder_commits,
     _only_the_holder_returns_its_turn,

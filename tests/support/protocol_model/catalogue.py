@@ -22,6 +22,8 @@ SCENARIOS = (
     Scenario("claimed turn beside others", (_SIDE_BY_SIDE, _FLOOR), _ONE, first_wins=True, claims=True),
     Scenario("claimed turn, suspended", (_FLOOR, _FLOOR), _ONE, operator=_PAUSE, claims=True),
     Scenario("claimed turn, deadline", (_FLOOR, _FLOOR), _ONE, has_deadline=True, claims=True),
+    Scenario("claimed turn, steered", (_FLOOR, _FLOOR), _ONE, operator=("steer",), claims=True),
+    Scenario("claimed turn, failed attempt", (_FLOOR, _FLOOR), _ONE._replace(failures=1), claims=True),
     Scenario("failed attempt", (_FLOOR,), _TWO._replace(failures=1)),
     Scenario("suspended and cancelled", (_FLOOR, _FLOOR), _ONE, operator=_PAUSE, is_cancelled=True),
     Scenario("side by side", (_SIDE_BY_SIDE, _FLOOR), _ONE),

@@ -72,10 +72,26 @@ DEFECTS = (
     Defect(
         "commit grants the next turn under its own lock",
         "turns/commit",
-        "if claimed then keys.lock = table.remove(locks) end",
-        "if claimed then table.remove(locks) keys.lock = lock end",
+        "if claimed then claimed.lock, claimed.listening = table.remove(locks), listening end",
+        "if claimed then table.remove(locks) claimed.lock, claimed.listening = lock, listening end",
         "claimed turn beside others",
         "is granted, but None holds floor",
+    ),
+    Defect(
+        "commit grants the next turn after the deadline",
+        "lib/planning",
+        "if deadline and NOW >= tonumber(deadline) then return false end",
+        "",
+        "claimed turn, deadline",
+        "is granted after the deadline",
+    ),
+    Defect(
+        "commit grants the turn of an outdated plan",
+        "turns/commit",
+        "if next_step and KNOWN.version == expected then",
+        "if next_step then",
+        "claimed turn, steered",
+        "applies, but the settings have edition 1",
     ),
     Defect(
         "repeated commit of held output is refused",

@@ -36,7 +36,7 @@ class Queue(TaskGraph):
         super().__init__(app)
         self.waiting: deque[TurnCall | str] = deque()
         #: Whether turns claim the next one, as they do in the thread of a worker.
-        self.claims_next = False
+        self.claims_next = True
 
     def send_turns(self, calls: Sequence[TurnCall], **_options: str | int) -> None:
         self.waiting.extend(calls)
