@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -49,6 +50,33 @@ def test_functions_take_turns():
     result = run_local_sync(COLLAB, agents={"ada": ada, "ben": ben}, stop={"max_rounds": 2})
     assert (result.ok, result.reason) == (True, "max_rounds")
     assert texts(result) == ["turn 1", "after turn 1", "turn 3", "after turn 3"]
+
+
+def test_next_turn_begins_with_the_newest_agents():
+    """Also if the thread of the turn before keeps it."""
+
+    def replacing(_turn: TurnContext) -> str:
+        client._installation.add_agent("ben", lambda _turn: "new")
+        return "replaced"
+
+    with LocalClient({"ada": replacing, "ben": lambda _turn: "old"}) as client:
+        job = client.submit(COLLAB, agents={"ada": "ada", "ben": "ben"}, stop={"max_rounds": 1})
+        assert texts(job.result(timeout=60)) == ["replaced", "new"]
+
+
+def test_slow_sessions_take_turns_in_one_thread():
+    order = []
+
+    def slow(turn: TurnContext) -> str:
+        order.append(turn.session_id)
+        threading.Event().wait(0.25)  # longer than a thread keeps turns
+        return f"This is turn {len(order)} of all."
+
+    with LocalClient({"slow": slow}, threads=1) as client:
+        how = {"agents": {"ada": "slow", "ben": "slow"}, "stop": {"max_rounds": 3}}
+        jobs = [client.submit(COLLAB, **how) for _ in range(2)]
+        assert [job.result(timeout=60).turns for job in jobs] == [6, 6]
+    assert sum(one != other for one, other in pairwise(order)) >= 4
 
 
 def test_a_coroutine_gets_the_result():
