@@ -262,37 +262,6 @@ def test_wrong_file_does_not_stop_the_end_of_a_review(
         assert len([*WebhookStore(redis).deliveries()]) == 1
 
 
-def test_queue_is_bounded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("symposia.state.webhooks.MAX_QUEUED", 2)
-    with connect(redis_url) as redis:
-        store = WebhookStore(redis)
-        event = {"webhook": "ops", "event": "session.ended", "subject": "s", "body": "{}"}
-        words = [store.add(f"id{number}", **event) for number in (1, 2, 2, 3)]
-        assert words == ["queued", "queued", "exists", "full"]
-        (full,) = (it for it in store.deliveries() if it.state is DeliveryState.FAILED)
-        assert (full.body, store.send_again(full), store.waiting()) == ("", "bodiless", 2)
-
-
-def test_records_are_deleted_with_their_place_in_the_list(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("symposia.state.webhooks.MAX_LISTED", 2)
-    event = {"webhook": "ops", "event": "session.ended", "subject": "s", "body": "{}"}
-    with connect(redis_url) as redis:
-        store = WebhookStore(redis)
-        for number in range(4):
-            store.add(f"id{number}", **event)
-            if number != 1:  # this one waits
-                (delivery,) = (it for it in store.deliveries() if it.id == f"id{number}")
-                store.end_attempt(delivery, DeliveryState.DELIVERED)
-                assert next(store.deliveries()).body == ""
-        assert (store.get("id0"), {it.id for it in store.deliveries()}) == (None, {"id2", "id3"})
-        waiting = store.get("id1")
-        assert waiting is not None
-        store.end_attempt(waiting, DeliveryState.DELIVERED)
-        assert (store.get("id1"), store.waiting()) == (None, 0)
-
-
 def test_slow_webhook_keeps_no_other_waiting(
     redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,32 +293,3 @@ def test_slow_webhook_keeps_no_other_waiting(
         answered.set()
         slow.close()
         quick.close()
-
-
-def test_dead_webhook_leaves_room_for_others(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("symposia.state.webhooks.MAX_QUEUED_OF_ONE", 2)
-    event = {"event": "session.ended", "subject": "s", "body": "{}"}
-    with connect(redis_url) as redis:
-        store = WebhookStore(redis)
-        words = [store.add(f"dead{number}", webhook="dead", **event) for number in range(3)]
-        assert words == ["queued", "queued", "full"]
-        assert store.add("ops", webhook="ops", **event) == "queued"
-        delivery = store.get("dead0")
-        assert delivery is not None
-        store.end_attempt(delivery, DeliveryState.WAITING, error="HTTP 503")
-        assert store.add("dead3", webhook="dead", **event) == "full"
-        store.end_attempt(delivery, DeliveryState.DELIVERED)
-        assert store.add("dead4", webhook="dead", **event) == "queued"
-
-
-def test_delivery_that_is_sent_again_begins_anew(redis_url: str) -> None:
-    with connect(redis_url) as redis:
-        store = WebhookStore(redis)
-        for name in ("old", "new"):
-            store.add(name, webhook="ops", event="session.ended", subject="s", body="{}")
-        old = store.get("old")
-        assert old is not None
-        store.end_attempt(old, DeliveryState.FAILED, error="HTTP 500")
-        assert store.send_again(old) == "queued"
-        first = next(store.deliveries())
-    assert (first.id, first.attempts, first.error) == ("old", 0, "")

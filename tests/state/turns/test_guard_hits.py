@@ -56,6 +56,20 @@ def test_hit_of_another_token_is_refused(table, grant):
     assert (events(table), stored(table, grant)) == ([], {})
 
 
+def test_hit_of_a_consumed_turn_is_refused(table, grant):
+    table.commit(grant, "x")
+    table.plan()
+    assert not record(table, grant)
+    assert events(table) == []
+
+
+def test_token_of_another_turn_is_refused(table, grant):
+    table.expire()
+    other = table.grant(table.plan_one())
+    assert not record(table, dataclasses.replace(grant, token=other.token))
+    assert record(table, other)
+
+
 def test_hit_without_the_lock_is_refused(table, grant):
     table.client.delete(lock_key(table.id, grant.scope))
     assert not record(table, grant)

@@ -48,6 +48,9 @@ def test_lease_of_a_lost_worker_ends_at_once(table):
     assert table.renew(grant)
     ended = [it["result"] for it in table.payloads("MAPTurnCompleted")]
     assert [it.get("lost_worker") for it in ended] == ["w@host"]
+    table.commit(grant, "taken over")
+    table.plan()
+    assert not table.store.release_lost(table.id, record, "w@host/1-a"), "the turn is consumed"
 
 
 def test_holder_that_an_earlier_release_granted_is_unknown(table):

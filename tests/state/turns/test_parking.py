@@ -211,6 +211,12 @@ def test_old_token_is_invalid_after_a_new_one(table, parked):
     assert table.reply(parked.number, "n", "q", ["y"]).word == "replied"
 
 
+def test_update_without_an_event_records_none(table, parked):
+    before = table.journal()
+    assert tend(table, parked.number, event="") == "tended"
+    assert table.journal() == before
+
+
 def test_outside_event_is_recorded_after_the_wait(table, parked):
     table.reply(parked.number, "r", "q", ["at once"])
     about = {"participant_id": "ann", "attempt": 1}
