@@ -6,12 +6,11 @@ local NEWEST = 20
 
 --- Return the text that a broadcast sends: the message of a turn, or the newest one of the user; nil: there is none.
 local function broadcast_text(keys, announce)
-  if not (announce.turn or announce.user) then return nil end
   for _, entry in ipairs(redis.call('XREVRANGE', keys.dialog, '+', '-', 'COUNT', NEWEST)) do
     local message = cjson.decode(entry[2][2])
     local data = message.event and message.event.data or {}
     if announce.turn and data.turn_number == announce.turn then return message.content end
-    if announce.user and message.role == announce.user and not data.turn_number then return message.content end
+    if message.role == announce.user and not data.turn_number then return message.content end
   end
 end
 

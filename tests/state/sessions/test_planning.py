@@ -6,8 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sessions.table import Table, turn
+from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.models.sessions.plan import BoardEntry, Finish, Step
+from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.items import WorkItem
+from symposia.state.sessions.steering import SteeringStore
 
 
 def test_turn_numbers_start_at_one_and_never_repeat(table):
@@ -68,6 +71,13 @@ def test_planned_turn_is_stored_as_written(table):
     assert (record.participant, record.scope, record.status, record.grants) == ("bob", "floor", "planned", 0)
 
 
+def test_turn_without_a_snapshot_sees_what_follows_its_plan(table):
+    one, two = table.plan(turn("ann"), turn("bob", "slot:bob"))
+    table.speak(one, "later")
+    ((_, only),) = table.grant(two, scope="slot:bob").messages
+    assert "later" in only
+
+
 def test_paused_or_ended_session_takes_no_plan(table):
     write = table.write(Step(turns=(turn(),)))
     table.suspend()
@@ -113,6 +123,36 @@ def test_broadcast_of_a_turn_names_its_speaker_and_message(client):
 def test_broadcast_without_a_text_sends_the_purpose(table):
     table.plan(turn("bob"), announce="")
     assert table.payloads("MAPBroadcastSent")[0]["message"] == {"content": table.collab.purpose}
+
+
+def post(table, *messages):
+    for role, text in messages:
+        message = Message(role=role, content=text, timestamp=utcnow()).to_json()
+        assert (
+            SteeringStore(table.client).post(table.id, message, request=new_id(), about={}).word == "posted"
+        )
+
+
+def broadcast_text(table, **announced):
+    table.plan(announce="", **announced)
+    return table.payloads("MAPBroadcastSent")[0]["message"]["content"]
+
+
+def test_broadcast_of_a_turn_skips_other_messages(table):
+    one, two = table.plan(turn("ann"), turn("bob", "slot:bob"))
+    table.speak(one, "Which book?")
+    table.speak(two, "This one.", scope="slot:bob")
+    post(table, (Role.USER, "By the way."))
+    assert broadcast_text(table, announced_turn=one) == "Which book?"
+
+
+def test_broadcast_of_the_user_sends_the_newest_post(table):
+    post(table, (Role.USER, "Old."), (Role.USER, "New."), (Role.SYSTEM, "Mind the gap."))
+    grant = table.grant(table.plan_one())
+    place = {"participant_id": "ann", "turn_number": 1, "token_id": grant.token, "fence": grant.fence}
+    answer = build_turn_message(Role.USER, "A person's turn.", timestamp=utcnow(), **place)
+    assert table.commit(grant, "", messages=(answer.to_json(),)).word == "committed"
+    assert broadcast_text(table) == "New."
 
 
 def test_broadcast_without_recipients_is_a_valid_event(table):

@@ -41,8 +41,6 @@ FOLDERS = (
     "workers/beat",
     "limits",
     "steering",
-    "sessions/notices",
-    "sessions/webhooks",
 )
 
 #: Failures need no details, and to rewrite assertions takes seconds.
