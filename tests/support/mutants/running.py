@@ -138,7 +138,8 @@ class Bench:
         self._begin(checked=True)
 
     def _begin(self, *, checked: bool) -> None:
-        files = list(dict.fromkeys(test.partition("::")[0] for test in self.tests))
+        # Sorted: pytest lets a fixture of a folder replace that of a subfolder if it reads the folder's files apart.
+        files = sorted({test.partition("::")[0] for test in self.tests})
         chosen = [*_existing(files), "--timeout=20", "-m", ""]
         plugin = partial(Mutants, self._script, self.tests, checked=checked)
         self._child, self._connection = _start(chosen, plugin)
