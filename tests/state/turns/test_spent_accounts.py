@@ -60,16 +60,19 @@ def test_each_event_has_usage_not_reported_before(table):
     assert usages == [tokens(7).model_dump(), tokens(5).model_dump()]
 
 
-def test_reported_usage_of_an_older_session_counts(table):
+@pytest.mark.parametrize("amount", [0, 5])
+def test_reported_usage_of_an_older_session_counts(table, amount):
     number = table.plan_one()
     first = table.grant(number)
     table.store.fail(table.id, first, delay_ms=0, error="no", spent={first.token: tokens(7)})
     stored = table.client.hget(table.key("turns"), str(number))
     assert '"reported"' in stored
     table.client.hset(table.key("turns"), str(number), stored.replace('"reported"', '"told"'))
-    table.commit(table.grant(number), "said", usage=tokens(5))
+    table.commit(table.grant(number), "said", usage=tokens(amount))
     usages = [payload["result"]["usage"] for payload in table.payloads("MAPTurnCompleted")]
-    assert usages == [tokens(7).model_dump(), tokens(5).model_dump()]
+    assert usages == [tokens(7).model_dump(), tokens(amount).model_dump()]
+    spend(table, first, 9)
+    assert told(table) == [2]
 
 
 def test_turn_without_usage_reports_zero(table):
