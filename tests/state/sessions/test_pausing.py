@@ -21,6 +21,12 @@ def test_session_and_dialog_pause_and_resume_together(table):
     assert [event["data"]["dialog"] for event in table.journal()] == ["active", "active", "paused", "active"]
 
 
+def test_actor_is_that_of_the_newest_change(table):
+    assert table.store.suspend(table.id, by="lena").actor == "lena"
+    assert table.resume().actor is None
+    assert [event["data"].get("by") for event in table.journal()[-2:]] == ["lena", None]
+
+
 def test_invalid_transitions_are_refused(table):
     with pytest.raises(IllegalTransition, match="session is already active"):
         table.resume()
