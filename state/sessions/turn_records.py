@@ -76,8 +76,8 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,14}")
 _MAX_REMEMBERED = 4_000
 
 
-class _Stored(BaseModel):
-    """A record as stored in the hash; times in milliseconds since the epoch. Only scripts use its other fields."""
+class TurnRecord(BaseModel):
+    """One turn of the turns hash; times in milliseconds since the epoch. Only scripts use its other fields."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
@@ -121,18 +121,14 @@ class _Stored(BaseModel):
     worker: str = ""
     #: Token of a grant, and the process of the worker that has it.
     stored_process: str = Field(default="", alias="process")
-
-
-class TurnRecord(_Stored):
-    """One turn of the turns hash."""
-
-    number: int
+    #: This field and those below are fields of the hash beside the record.
+    number: int = 0
     #: The `PlannedTurn`, as JSON; removed when the turn has closed.
-    plan: str | None
+    plan: str | None = None
     #: The `TurnResult`, as JSON; present when the turn has closed.
-    result: str | None
+    result: str | None = None
     #: Question and answers so far (a `ParkedQuestion`) of a turn that was parked, as JSON.
-    wait: str | None
+    wait: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -231,8 +227,8 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
 def _read_record(
     number: int, text: str, plan: str | None, result: str | None, wait: str | None
 ) -> TurnRecord:
-    stored = _Stored.model_validate_json(text)
-    return TurnRecord.model_construct(number=number, plan=plan, result=result, wait=wait, **dict(stored))
+    record = TurnRecord.model_validate_json(text)
+    return record.model_copy(update={"number": number, "plan": plan, "result": result, "wait": wait})
 
 
 # Consecutive views of a session contain the same records, except for those of the turns that began or ended.

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from symposia.models.protocol.events import MAPEventType
-from symposia.state.sessions.turn_records import _Stored
+from symposia.state.sessions.turn_records import TurnRecord
 from symposia.tasks.runtime import graph
 from symposia.tasks.runtime.runtime import Boundary
 
@@ -24,7 +24,7 @@ SCRIPTS = {
     for path in (ROOT / "state" / "lua").glob("*/*.lua")
     if path.parent.name != "lib"
 }
-STATES = set(get_args(_Stored.model_fields["status"].annotation))
+STATES = set(get_args(TurnRecord.model_fields["status"].annotation))
 NAMES = {*SCRIPTS, *STATES, *MAPEventType, graph.TURN, graph.ADVANCE}
 #: A message of a sequence and the answer of its script.
 CALL = re.compile(r"(?P<caller>[\w ]+) -> Redis: `(?P<script>[\w/]+)`")
