@@ -32,16 +32,15 @@ class _PlannerState(Frozen):
         """Return the participants without a turn in this round, in roster order."""
         return [name for name in roster[self.cursor :] if name not in self.early]
 
-    def after(self, speaker: str, roster: Sequence[str]) -> _PlannerState:
+    def after(self, speaker: str, roster: Sequence[str], waiting: Sequence[str]) -> _PlannerState:
         """Return the state after a turn of the speaker; the last turn of a round begins the next round."""
-        waiting = self.waiting(roster)
         if speaker not in waiting:
             return self.model_copy(update={"ahead": (*self.ahead, speaker)})
-        waiting.remove(speaker)
-        if not waiting:
+        if len(waiting) == 1:
             return _PlannerState(early=self.ahead)
-        cursor = roster.index(waiting[0])
-        early = tuple(name for name in roster[cursor:] if name not in waiting)
+        cursor = roster.index(waiting[1] if waiting[0] == speaker else waiting[0])
+        done = {*self.early, speaker}
+        early = tuple(name for name in roster[cursor:] if name in done)
         return _PlannerState(cursor=cursor, early=early, ahead=self.ahead)
 
 
@@ -49,14 +48,16 @@ def plan(view: SessionView) -> Plan:
     """Plan the turn of the participant named in a hand-off, or else of the next in the roster."""
     if view.open:
         return Wait()
-    roster, state = view.ids(), _load_state(view)
+    roster = view.ids()
+    state = _load_state(view, roster)
     named = [result.hand_off for result in view.results if result.hand_off in roster]
-    speaker = named[-1] if named and named[-1] is not None else state.waiting(roster)[0]
-    following = state.after(speaker, roster)
+    waiting = state.waiting(roster)
+    speaker = named[-1] if named and named[-1] is not None else waiting[0]
+    following = state.after(speaker, roster, waiting)
     return Step(
         turns=(PlannedTurn(participant=speaker),),
         state={"cursor": following.cursor, **following.model_dump(mode="json", exclude_defaults=True)},
-        ends_round=state.waiting(roster) == [speaker],
+        ends_round=waiting == [speaker],
     )
 
 
@@ -67,14 +68,15 @@ def refuse_hand_off(view: SessionView, result: TurnResult, to: tuple[str, ...]) 
     """
     if fault := refuse_unless_one_other(view, result, to):
         return fault
-    is_ahead = to[0] in _load_state(view).ahead
+    is_ahead = to[0] in _load_state(view, view.ids()).ahead
     return f"{to[0]} has already spoken in the next round" if is_ahead else ""
 
 
-def _load_state(view: SessionView) -> _PlannerState:
+def _load_state(view: SessionView, roster: Sequence[str]) -> _PlannerState:
     """Return the planner's state, without participants who have left."""
-    state, roster = _PlannerState.model_validate(view.state), view.ids()
-    state = state.model_copy(update={"cursor": state.cursor % len(roster)})
+    state = _PlannerState.model_validate(view.state)
+    if not 0 <= state.cursor < len(roster):
+        state = state.model_copy(update={"cursor": state.cursor % len(roster)})
     return state if state.waiting(roster) else _PlannerState()
 
 
