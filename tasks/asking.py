@@ -123,10 +123,7 @@ def _context(runtime: Runtime, turn: Turn) -> TurnContext:
 
 def _descriptions(runtime: Runtime, facts: SessionFacts) -> dict[str, str]:
     """Return what the participants are for: as the session says, or else as their agents say."""
-    introductions = runtime.agents.registry.introductions(
-        {who: binding.agent for who, binding in facts.spec.agents.items()}
-    )
-    return {**introductions, **facts.descriptions}
+    return {**runtime.agents.registry.introductions(facts.agents), **facts.descriptions}
 
 
 def _uses_services(agent: AnyAgent) -> bool:

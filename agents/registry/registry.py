@@ -118,6 +118,7 @@ class Registry:
         self._windows = lru_cache(maxsize=1_024)(self._window)
         self._spending = lru_cache(maxsize=1_024)(self._most)
         self._rates = lru_cache(maxsize=1_024)(self._rate)
+        self.introductions = lru_cache(maxsize=1_024)(self._introductions)
 
     @classmethod
     def load(
@@ -233,16 +234,16 @@ class Registry:
         """Return the queues of the agents that have one, by name of the agent."""
         return {name: queue for name in self.names() if (queue := self.queue_of(name))}
 
-    def introductions(self, agents: Mapping[str, str]) -> dict[str, str]:
+    def _introductions(self, agents: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
         """Return what participants are for, as the entries of their agents say; those that do not say are left out.
 
         Args:
-            agents: Agents by participant id. One that is not known here says nothing.
+            agents: Participant ids with their agents. An agent that is not known here says nothing.
         """
         entries = self._entries
         return {
             who: text
-            for who, name in agents.items()
+            for who, name in agents
             if (entry := entries.get(name)) is not None and (text := entry.introduction())
         }
 

@@ -11,9 +11,9 @@ from ...models.modes import mode_of
 from ...models.modes.positions import PositionFacts, limited_position
 from ...models.modes.texts.ending import describe_ending
 from ...models.protocol.dialog import Message
-from ...models.sessions.plan import PlannedTurn, Totals
+from ...models.sessions.plan import PlannedTurn
 from ...models.turns.position import TurnPosition
-from ...models.turns.turn import Expects
+from ...models.turns.turn import Expects, RemainingBudget
 from ...state.redis.readers import converting_to_corrupt, read_object
 from ...state.sessions.records import SessionState
 from .session_views import SessionFacts
@@ -24,7 +24,7 @@ def turn_position(
     state: SessionState,
     planned: PlannedTurn,
     number: int,
-    totals: Totals,
+    left: RemainingBudget,
     messages: Sequence[Message],
     *,
     is_whole: bool,
@@ -36,7 +36,7 @@ def turn_position(
         state: Its state at the grant.
         planned: The turn.
         number: Its number.
-        totals: Counters of the session.
+        left: What is left of the limits of the session.
         messages: Messages that the turn gets.
         is_whole: Whether they begin with the first message of the session.
 
@@ -61,16 +61,16 @@ def turn_position(
     )
     position = limited_position(
         position,
-        spec.stop.remaining(totals),
+        left,
         rounds=state.rounds if mode.has_rounds else None,
         rounds_max=facts.limits.rounds,
         is_alone=not any(record.is_open for record in records),
         ends_round=state.ends_round,
         decides=planned.expects is Expects.DECISION,
     )
-    if planned.reduces:
-        position = position.model_copy(update={"is_last": True})
     changes = {"ending": describe_ending(spec.stop, mode.ending(position))}
+    if planned.reduces:
+        changes["is_last"] = True
     return position.model_copy(update={**changes, **_alignment(facts, state)})
 
 

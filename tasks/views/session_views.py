@@ -6,9 +6,9 @@ This module parses the parts of a turn that scripts do not decode: plan, result,
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...models.errors import CorruptSession, InvalidInput
 from ...models.modes import mode_of
@@ -102,6 +102,11 @@ class SessionFacts:
         return {p.participant_id: p for p in people_of(self.participants, others)}
 
     @cached_property
+    def agents(self) -> tuple[tuple[str, str], ...]:
+        """Return participant ids with their agents."""
+        return tuple((who, binding.agent) for who, binding in self.spec.agents.items())
+
+    @cached_property
     def descriptions(self) -> dict[str, str]:
         """Return what participants are for, by id, as far as the session says it."""
         return {who: binding.description for who, binding in self.spec.agents.items() if binding.description}
@@ -175,14 +180,15 @@ def begins_round(facts: SessionFacts, state: SessionState, *, said: TurnResult |
     return not at_work and (state.ends_round or state.next_number == 1)
 
 
-def initial_view(facts: SessionFacts) -> SessionView:
-    """Return what the planner sees before the first step."""
+def initial_view(facts: SessionFacts, **progress: Any) -> SessionView:
+    """Return what the planner sees before the first step, or with the fields `progress` of its progress."""
     return SessionView(
         mode=facts.collab.mode,
         purpose=facts.collab.purpose,
         roster=facts.participants,
         orchestrator=facts.spec.orchestrator,
         options=facts.spec.options,
+        **progress,
     )
 
 
@@ -203,11 +209,10 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
         closed, usage = closed + 1, usage + said.usage.beyond(before)
         skipped += said.kind is OutcomeKind.SKIPPED
     rounds = state.rounds + (state.ends_round and not open_turns)
-    return replace(
-        initial_view(facts),
+    return initial_view(
+        facts,
         state=read_object(state.planner, session_id=state.session_id, part="planner"),
         results=tuple(results),
         open=tuple(open_turns),
         totals=_totals(state, closed=closed, skipped=skipped, rounds=rounds, usage=usage),
-        turns_left=None,
     )

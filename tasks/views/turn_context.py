@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from ...alignment.turn_format import add_format_instruction
 from ...models.modes import mode_of
@@ -39,25 +38,24 @@ from .session_views import (
 
 
 def _ledger(
-    facts: SessionFacts, state: SessionState, planned: PlannedTurn, totals: Totals
+    facts: SessionFacts, state: SessionState, planned: PlannedTurn, totals: Totals, left: RemainingBudget
 ) -> DecisionLedger | None:
     """Return the ledger for the turn of an orchestrator; None: another turn."""
     ledger_of_turn = mode_of(facts.collab.mode).ledger
     if ledger_of_turn is None or planned.expects is not Expects.DECISION:
         return None
-    view = replace(
-        initial_view(facts),
+    view = initial_view(
+        facts,
         state=read_object(state.planner, session_id=state.session_id, part="planner"),
         totals=totals,
     )
-    rounds_left = facts.spec.stop.remaining(totals).rounds
     with converting_to_corrupt(state.session_id, "planner"):
-        return ledger_of_turn(view).model_copy(update={"rounds_left": rounds_left})
+        return ledger_of_turn(view).model_copy(update={"rounds_left": left.rounds})
 
 
-def _remaining(facts: SessionFacts, state: SessionState, grant: Grant, totals: Totals) -> RemainingBudget:
-    """Return the budget of this turn: in each limited unit, at most its reservation."""
-    left, record = facts.spec.stop.remaining(totals), state.records[grant.number]
+def _own_budget(state: SessionState, grant: Grant, left: RemainingBudget) -> RemainingBudget:
+    """Return the budget of this turn of what is left: in each limited unit, at most its reservation."""
+    record = state.records[grant.number]
     own: dict[str, int] = {}
     if left.tokens is not None:
         own["tokens"] = record.reserved.tokens
@@ -104,6 +102,7 @@ def turn_context(
     totals = _totals(
         state, closed=state.closed, skipped=state.skipped, rounds=state.rounds, usage=state.usage
     )
+    left = facts.spec.stop.remaining(totals)
     has_room = len(granted) < window or len(granted) == state.messages
     is_whole = has_room and len(dialog) == len(granted)
     messages = own_tool_uses((*earlier, *dialog), planned.participant)
@@ -128,12 +127,12 @@ def turn_context(
         output_schema=facts.spec.output.json_schema if planned.output and facts.spec.output else None,
         messages=messages,
         opening=opening_of(dialog) if is_whole else (),
-        position=turn_position(facts, state, planned, grant.number, totals, messages, is_whole=is_whole),
+        position=turn_position(facts, state, planned, grant.number, left, messages, is_whole=is_whole),
         descriptions=facts.descriptions,
-        ledger=_ledger(facts, state, planned, totals),
+        ledger=_ledger(facts, state, planned, totals, left),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},
-        remaining=_remaining(facts, state, grant, totals),
+        remaining=_own_budget(state, grant, left),
         timeout_s=timeout_s,
     )
 
