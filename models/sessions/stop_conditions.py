@@ -72,6 +72,13 @@ class _ConditionState(Frozen):
     output: OutputProgress | None = None
 
 
+_NOTHING_OBSERVED = _ConditionState()
+
+
+def _read_state(state: dict[str, JsonValue]) -> _ConditionState:
+    return _ConditionState.model_validate(state) if state else _NOTHING_OBSERVED
+
+
 class _Evaluation(NamedTuple):
     """Input of one evaluation."""
 
@@ -133,7 +140,7 @@ class Condition:
         self, state: dict[str, JsonValue], results: Sequence[TurnResult], *, roster_size: int
     ) -> dict[str, JsonValue]:
         """Return the state after these closed turns, as JSON data. Observing them twice changes nothing."""
-        memory = _ConditionState.model_validate(state)
+        memory = _read_state(state)
         silent, all_silent, repeats = memory.silent, memory.all_silent, memory.repeats
         for result in results:
             is_idle = result.is_silent or result.repeats
@@ -143,6 +150,8 @@ class Condition:
             all_silent = len(silent) >= roster_size and len(repeats) in (0, _MIN_REPEATS)
         seen = {*memory.seen, *(mark for result in results for mark in result.marks)}
         ledger = self._update_ledger(memory.ledger, results)
+        if not (seen or silent or all_silent or repeats or ledger or memory.output):
+            return {}  # after most turns
         after = _ConditionState(
             seen=tuple(sorted(seen)),
             silent=silent,
@@ -167,7 +176,7 @@ class Condition:
 
     def reason(self, state: dict[str, JsonValue], totals: Totals) -> StopReason | None:
         """Return the reason to stop now; None: the session continues."""
-        return self.evaluate(_Evaluation(_ConditionState.model_validate(state), totals, count()))
+        return self.evaluate(_Evaluation(_read_state(state), totals, count()))
 
     def remaining(self, totals: Totals) -> RemainingBudget:
         """Return the remainder of each kind of limit that applies; None: unbounded."""
@@ -371,7 +380,7 @@ class AnyOf(_WithParts):
     kind: Literal["any"] = field(default="any", kw_only=True, repr=False)
 
     def limits(self, totals: Totals) -> _Limits:
-        return _combined(self.conditions, totals, tightest=True)
+        return _tightest(self.conditions, totals)
 
     def expected_turns(self, turns_a_round: int | None) -> int | None:
         lengths = [part.expected_turns(turns_a_round) for part in self.conditions]
@@ -391,7 +400,7 @@ class AllOf(_WithParts):
     kind: Literal["all"] = field(default="all", kw_only=True, repr=False)
 
     def limits(self, totals: Totals) -> _Limits:
-        return _combined(self.conditions, totals, tightest=False)
+        return _loosest(self.conditions, totals)
 
     def expected_turns(self, turns_a_round: int | None) -> int | None:
         lengths = [part.expected_turns(turns_a_round) for part in self.conditions]
@@ -446,10 +455,17 @@ def _limit(
     return StopReason(code=code, detail=detail, urgent=urgent, broke=broke)
 
 
-def _combined(parts: tuple[StopCondition, ...], totals: Totals, *, tightest: bool) -> _Limits:
-    """Return the combined limits: the smallest for `|`; the largest for `&`, and only if all parts have one."""
-    part_limits = [cast("dict[str, float]", part.limits(totals)) for part in parts]
-    names = set().union(*part_limits) if tightest else set(part_limits[0]).intersection(*part_limits)
-    chosen = min if tightest else max
-    combined = {name: chosen(limits[name] for limits in part_limits if name in limits) for name in names}
-    return cast("_Limits", combined)
+def _tightest(parts: tuple[StopCondition, ...], totals: Totals) -> _Limits:
+    """Return the limits of `|`: the smallest of each kind."""
+    smallest: dict[str, float] = {}
+    for part in parts:
+        for name, left in cast("dict[str, float]", part.limits(totals)).items():
+            smallest[name] = min(left, smallest.get(name, left))
+    return cast("_Limits", smallest)
+
+
+def _loosest(parts: tuple[StopCondition, ...], totals: Totals) -> _Limits:
+    """Return the limits of `&`: the largest of each kind that all parts have."""
+    limits = [cast("dict[str, float]", part.limits(totals)) for part in parts]
+    names = set(limits[0]).intersection(*limits)
+    return cast("_Limits", {name: max(part[name] for part in limits) for name in names})
