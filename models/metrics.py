@@ -7,6 +7,7 @@ a session, so the number of time series is bounded.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -126,7 +127,8 @@ class Metric:
 
     def bucket(self, seconds: float) -> str:
         """Return the name of the bucket of an observation."""
-        return next((f"{bound:g}" for bound in self.buckets if seconds <= bound), "+Inf")
+        index = bisect_left(self.buckets, seconds)
+        return f"{self.buckets[index]:g}" if index < len(self.buckets) else "+Inf"
 
     def known_values(self) -> Iterator[tuple[str, ...]]:
         """Yield the combinations of known label values; added modes are known, too."""

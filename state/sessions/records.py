@@ -63,7 +63,11 @@ class SessionState:
         self._records: TurnRecords | None = None
 
     def _int(self, name: str) -> int:
-        return read_number(self._fields[name] or "0", session_id=self.session_id, field=name)
+        text = self._fields[name] or "0"
+        try:
+            return int(text)
+        except ValueError:
+            return read_number(text, session_id=self.session_id, field=name)  # raises CorruptSession
 
     def _moment(self, name: str) -> int | None:
         return None if self._fields[name] is None else self._int(name)

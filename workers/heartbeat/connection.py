@@ -182,7 +182,8 @@ class HeartbeatConnection:
         if self._is_kept:
             return
         now = time.monotonic()
-        for session_id, at in list(self._ended.items()):
+        while self._ended:
+            session_id, at = next(iter(self._ended.items()))
             if now - at < kept_s and len(self._ended) <= _KEPT_SESSIONS:
                 return
             del self._ended[session_id]
