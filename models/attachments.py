@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from hashlib import sha256
 from itertools import islice
@@ -19,6 +18,7 @@ from typing import Annotated, Any, Protocol, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from .context_values import SetInBlock
 from .errors import AttachmentUnavailable, InvalidInput, invalid_input
 
 #: Default of the maximum bytes of one attachment.
@@ -54,14 +54,9 @@ def reader_of_turn() -> AttachmentReader | None:
     return _reader.get()
 
 
-@contextmanager
-def reading_with(reader: AttachmentReader | None) -> Iterator[None]:
+def reading_with(reader: AttachmentReader | None) -> SetInBlock[AttachmentReader | None]:
     """Use a reader for what runs in the block, and for the threads and tasks that it starts."""
-    token = _reader.set(reader)
-    try:
-        yield
-    finally:
-        _reader.reset(token)
+    return SetInBlock(_reader, reader)
 
 
 #: Field with the attachments of a message, in the data of its event.

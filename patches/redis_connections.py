@@ -33,6 +33,9 @@ from redis.utils import HIREDIS_AVAILABLE
 
 from ..models.text.redis_address import RedisAddress
 
+if HIREDIS_AVAILABLE:
+    import hiredis
+
 
 class InterruptiblePool(ConnectionPool):
     """redis-py's pool. An interrupted connection is closed before it is returned."""
@@ -53,6 +56,8 @@ class _WithoutNumbers(HiredisRespSerializer):
             redis.DataError: A value that is not text, bytes or a number.
         """
         texts: list[Any] = [repr(value) if type(value) in (int, float) else value for value in command]
+        if texts[0] == "EVALSHA":  # several in each turn; redis-py would look at each argument once more
+            return [hiredis.pack_command(tuple(texts))]
         return super().pack(*texts)  # type: ignore[no-any-return]
 
 

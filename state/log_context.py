@@ -6,10 +6,10 @@ costs less than a microsecond; it is read only when a record is formatted as JSO
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
+
+from ..models.context_values import SetInBlock
 
 
 class LogContext(NamedTuple):
@@ -31,16 +31,11 @@ def current_log_context() -> LogContext | None:
     return _current.get()
 
 
-@contextmanager
 def log_context(
     session: str, turn: int | None = None, participant: str | None = None, attempt: int | None = None
-) -> Iterator[None]:
+) -> SetInBlock[LogContext | None]:
     """Set the context while the block runs."""
-    token = _current.set(LogContext(session, turn, participant, attempt))
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return SetInBlock(_current, LogContext(session, turn, participant, attempt))
 
 
 def add_to_log_context(*, attempt: int, agent: str) -> None:

@@ -5,23 +5,17 @@ A turn that waits for a session holds a thread of its worker. If all threads wai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 
+from ...models.context_values import SetInBlock
 from ...models.errors import WaitInTurn
 
 _turn: ContextVar[str | None] = ContextVar("symposia_turn", default=None)
 
 
-@contextmanager
-def in_turn(session_id: str) -> Iterator[None]:
+def in_turn(session_id: str) -> SetInBlock[str | None]:
     """Mark what runs in the block, and the threads and tasks that it starts, as the turn of a session."""
-    token = _turn.set(session_id)
-    try:
-        yield
-    finally:
-        _turn.reset(token)
+    return SetInBlock(_turn, session_id)
 
 
 def refuse_wait_in_turn(session_id: str) -> None:

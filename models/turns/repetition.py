@@ -96,15 +96,20 @@ def is_courtesy(text: str, names: Collection[str] = ()) -> bool:
     """
     if len(text) > _MAX_CHARACTERS or "?" in text or any(character.isdigit() for character in text):
         return False
-    ignored = _OTHERS.union(word for name in names for word in _words(name))
     parts = [
         [word for word in _words(part) if word.isascii() and word[0].isalnum()]
         for part in _SEPARATOR.split(_plain(text))
     ]
     if not any(parts) or sum(map(len, parts)) > _MAX_COURTESY_WORDS:
         return False
+    ignored = _ignored_words(tuple(names))
     wordings = [" ".join(word for word in words if word not in ignored) for words in parts]
     return any(wordings) and all(not wording or _COURTESY.fullmatch(wording) for wording in wordings)
+
+
+@lru_cache(maxsize=256)  # the names of a session are the same in each of its turns
+def _ignored_words(names: tuple[str, ...]) -> frozenset[str]:
+    return _OTHERS.union(word for name in names for word in _words(name))
 
 
 class _Compared:

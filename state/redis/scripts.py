@@ -53,7 +53,7 @@ class Script:
             raise TypeError(f"{self.verb}: expected arguments {sorted(self.args)}, got {sorted(args)}")
         if rest and self.rest_of_args is None:
             raise TypeError(f"{self.verb}: expected no further arguments, got {len(rest)}")
-        return [*(args[name] for name in self.args), *rest]
+        return [*map(args.__getitem__, self.args), *rest]
 
 
 def _field(text: str, name: str) -> tuple[str, ...]:

@@ -177,13 +177,14 @@ class TurnRecords(Mapping[int, TurnRecord]):
     Raises CorruptSession at once for an invalid number, and on access for an invalid record.
     """
 
-    __slots__ = ("_numbers", "_read", "_session_id", "_turns")
+    __slots__ = ("_all", "_numbers", "_read", "_session_id", "_turns")
 
     def __init__(self, session_id: str, turns: Mapping[str, str]) -> None:
         self._session_id = session_id
         self._turns = turns
         self._numbers = sorted(_numbers(session_id, turns))
         self._read: dict[int, TurnRecord] = {}
+        self._all: tuple[TurnRecord, ...] | None = None
 
     def __getitem__(self, number: int) -> TurnRecord:
         record = self._read.get(number)
@@ -193,9 +194,11 @@ class TurnRecords(Mapping[int, TurnRecord]):
             record = self._read[number] = _record(self._session_id, self._turns, number)
         return record
 
-    def all(self) -> list[TurnRecord]:
+    def all(self) -> tuple[TurnRecord, ...]:
         """Return all records by number; quicker than `values`."""
-        return [self[number] for number in self._numbers]
+        if self._all is None:
+            self._all = tuple([self[number] for number in self._numbers])
+        return self._all
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._numbers)
@@ -214,11 +217,12 @@ def _numbers(session_id: str, turns: Mapping[str, str]) -> Iterator[int]:
 
 def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecord:
     name, part = str(number), f"turn {number}"
-    others = (turns.get(f"{name}:plan"), turns.get(f"{name}:result"), turns.get(f"{name}:wait"))
-    text = turns[name]
-    size = len(text) + sum(map(len, filter(None, others)))
+    text, plan = turns[name], turns.get(f"{name}:plan")
+    result, wait = turns.get(f"{name}:result"), turns.get(f"{name}:wait")
+    size = len(text) + len(plan or "") + len(result or "") + len(wait or "")
+    read = _remembered_record if size <= _MAX_REMEMBERED else _read_record
     with converting_to_corrupt(session_id, part):
-        record = (_remembered_record if size <= _MAX_REMEMBERED else _read_record)(number, text, *others)
+        record = read(number, text, plan, result, wait)
     if record.status == "parked" and record.parking is None:
         raise CorruptSession(session_id, part=part, detail="it is parked without a parking time")
     return record

@@ -64,7 +64,7 @@ def commit_turn(
         result = _with_notes(turn, result, outcome)
     others = {**turn.journal.accounts()}
     others.pop(turn.grant.token, None)
-    output = replace(builder.build_output(result, outcome, now=turn.now()), others=others, notes=notes)
+    output = builder.build_output(result, outcome, now=turn.now(), others=others, notes=notes)
     write = _plan_ahead(runtime, turn, result)
     record_turn(runtime, turn, result)
     runtime.fault_hook(Boundary.BEFORE_COMMIT, turn.session_id, turn.number)

@@ -37,11 +37,10 @@ def repeats_recent_messages(
         for message in recent
         if message.speaker == planned.participant or not planned.snapshot
     ]
-    names = [name for p in context.roster for name in (p.participant_id, p.display_name, p.role_id) if name]
     return brings_nothing_new(
         "\n".join(draft.content for draft in outcome.messages),
         before=before,
-        names=names,
+        names=facts.names,
         exactly=mode_of(context.mode).has_navigator,
         min_words=_MIN_ANSWER_WORDS if planned.instruction else 1,
     )

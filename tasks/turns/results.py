@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Literal
 
 from ...alignment.turn_format import read_marks
@@ -31,7 +32,8 @@ from ...models.turns.turn import (
 )
 from ...models.turns.waiting import Awaits, ParkedQuestion
 from ...state.sessions.records import SessionState
-from ...state.sessions.requests import TurnOutput
+from ...state.sessions.requests import JournalNote, TurnOutput
+from ...state.sessions.turn_records import Accounts
 from ..views.session_views import SessionFacts
 
 #: Fields not stored in the record: event and plan have them.
@@ -88,8 +90,24 @@ class MessageBuilder:
             repeats=repeats,
         )
 
-    def build_output(self, result: TurnResult, outcome: TurnOutcome, *, now: datetime) -> TurnOutput:
-        """Return the turn as it is written, with its messages timestamped `now`."""
+    def build_output(
+        self,
+        result: TurnResult,
+        outcome: TurnOutcome,
+        *,
+        now: datetime,
+        others: Accounts = MappingProxyType({}),
+        notes: tuple[JournalNote, ...] = (),
+    ) -> TurnOutput:
+        """Return the turn as it is written, with its messages timestamped `now`.
+
+        Args:
+            result: Result of the turn.
+            outcome: Answer of its agent.
+            now: Time of its messages.
+            others: Usage of its other attempts.
+            notes: Events that are written with it.
+        """
         return TurnOutput(
             kind=result.kind,
             result=result.model_dump_json(exclude_defaults=True),
@@ -98,6 +116,8 @@ class MessageBuilder:
             left_out=result.left_out,
             error=result.error or "",
             messages=tuple(message.to_json() for message in self._messages(outcome, now)),
+            others=others,
+            notes=notes,
         )
 
     def _messages(self, outcome: TurnOutcome, now: datetime) -> Iterator[Message]:

@@ -15,6 +15,7 @@ from ...models.modes import mode_of
 from ...models.protocol.collab import Collab, Participant
 from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ...models.sessions.spec import SessionSpec
+from ...models.text.text_cache import cache_texts
 from ...models.turns.asked_people import people_of
 from ...models.turns.turn import (
     OutcomeKind,
@@ -59,8 +60,14 @@ def decode_turn_result(state: SessionState, record: TurnRecord) -> TurnResult:
     Raises:
         CorruptSession: A stored record is invalid.
     """
-    part = f"the result of turn {record.number}"
-    return read_stored(TurnResult, record.result or "{}", session_id=state.session_id, part=part)
+    with converting_to_corrupt(state.session_id, f"the result of turn {record.number}"):
+        return _read_turn_result(record.result or "{}")
+
+
+# Each turn of a step reads the results of those that closed before it, until a plan has seen them.
+@cache_texts(maxsize=1_024)
+def _read_turn_result(text: str) -> TurnResult:
+    return TurnResult.model_validate_json(text)
 
 
 def decode_waiting(state: SessionState, record: TurnRecord) -> ParkedQuestion:
@@ -100,6 +107,12 @@ class SessionFacts:
         """Return the people who may be asked, by name."""
         others = (*self.spec.approvers, *self.spec.observers)
         return {p.participant_id: p for p in people_of(self.participants, others)}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Return all names of the participants: ids, display names and role ids."""
+        names = ((p.participant_id, p.display_name, p.role_id) for p in self.participants)
+        return tuple(name for of_one in names for name in of_one if name)
 
     @cached_property
     def agents(self) -> tuple[tuple[str, str], ...]:
