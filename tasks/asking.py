@@ -28,7 +28,7 @@ from ..models.errors import (
     invalid_input,
 )
 from ..models.sessions.limits import has_budget_to_ask_again
-from ..models.turns.turn import DraftMessage, TurnContext, TurnOutcome, Usage
+from ..models.turns.turn import NO_USAGE, DraftMessage, TurnContext, TurnOutcome
 from ..state.sessions.attachments import AttachmentStore
 from .guards import Guards, GuardStop
 from .runtime.history import MAX_EARLIER, TurnAttachments
@@ -70,7 +70,7 @@ def _ask_with_lease(
         ask = turn.recorder.wrap(turn.binding, ask)
     reports_usage = _uses_services(agent)
     before = (
-        Usage() if turn.recall is None or reports_usage else turn.own_usage
+        NO_USAGE if turn.recall is None or reports_usage else turn.own_usage
     )  # of the parser of a sentence
     guards = Guards(runtime, turn, context, run, reports_usage)
     try:
@@ -78,9 +78,9 @@ def _ask_with_lease(
     except GuardStop as stop:
         return context, TurnOutcome(), stop
     # The reported usage includes answers that were corrected.
-    if reports_usage and turn.own_usage != Usage():
+    if reports_usage and turn.own_usage != NO_USAGE:
         outcome = outcome.model_copy(update={"usage": turn.own_usage})
-    elif before != Usage():
+    elif before != NO_USAGE:
         outcome = outcome.model_copy(update={"usage": before + outcome.usage})
     return context, outcome, None
 
@@ -220,7 +220,7 @@ def ask_for_output(
     stored = turn.refused_answer()
     first = ask(context) if stored is None else stored
     faults = find_output_faults(rule, planned, first)
-    before = Usage()  # that of an earlier attempt is an account of its own
+    before = NO_USAGE  # that of an earlier attempt is an account of its own
     if stored is None:
         if not faults or not has_budget_to_ask_again(context, first):
             return first

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 #: Directives that may stand alone on their line.
 _ALONE = ("DONE", "STALLED", "TERMINATE", "FINISH")
@@ -29,8 +30,7 @@ class Directive:
     at: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line of a text."""
 
     at: int
@@ -84,6 +84,8 @@ def _followed_by(directive: Directive, lines: Sequence[str]) -> Directive:
 
 def read_line(line: str) -> Directive | None:
     """Return the directive of one line; None: it is text."""
+    if ":" not in line and not any(word in line for word in _ALONE):  # most lines of a text
+        return None
     plain = unwrap(line)
     head, colon, rest = plain.partition(":")
     if not colon:

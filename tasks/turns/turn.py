@@ -109,7 +109,7 @@ class Turn:
     @property
     def own_usage(self) -> Usage:
         """Return the usage of this attempt, as reported by its agent. Raises RedisUnavailable."""
-        return self.journal.accounts().get(self.grant.token, Usage())
+        return self.journal.accounts().get(self.grant.token, NO_USAGE)
 
     def message_builder(self) -> MessageBuilder:
         """Return the builder of the turn's messages and result. Raises RedisUnavailable."""
@@ -138,7 +138,7 @@ class Turn:
 
         The usage is an account of this attempt: whichever attempts report it, it is booked once.
         """
-        spent = None if self.own_usage != Usage() else outcome.usage
+        spent = None if self.own_usage != NO_USAGE else outcome.usage
         self.journal.store_answer(REFUSED_ANSWER + self.agent, outcome.model_dump_json(), spent=spent)
 
     def asks_own_participant(self, outcome: TurnOutcome) -> bool:
