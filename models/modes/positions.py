@@ -140,7 +140,7 @@ def broadcast_position(facts: PositionFacts) -> TurnPosition:
     first = end - len(answering)
     if first < 1 or (facts.turn.output and facts.me != aggregator):
         return position.model_copy(update={"instruction": _own_instruction(facts)})
-    others = [name for name in ids if name != facts.me]
+    others = {*ids} - {facts.me}
     builds_on = tuple(number for number in range(first, end) if authors.get(number) in others)
     is_seen = facts.is_whole or min(authors, default=end) <= first
     missing = tuple(name for number, name in enumerate(answering, first) if is_seen and number not in authors)

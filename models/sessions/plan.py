@@ -54,8 +54,7 @@ class ParticipantRoles(NamedTuple):
     experts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenTurn:
+class OpenTurn(NamedTuple):
     """A planned turn that has not closed yet."""
 
     number: int
@@ -107,7 +106,7 @@ class SessionView:
 
     def ids(self) -> tuple[str, ...]:
         """Return participant ids in roster order."""
-        return tuple(p.participant_id for p in self.roster)
+        return tuple([p.participant_id for p in self.roster])
 
 
 class BoardEntry(Frozen):

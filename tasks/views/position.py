@@ -68,7 +68,7 @@ def turn_position(
         ends_round=state.ends_round,
         decides=planned.expects is Expects.DECISION,
     )
-    changes = {"ending": describe_ending(spec.stop, mode.ending(position))}
+    changes: dict[str, object] = {"ending": describe_ending(spec.stop, mode.ending(position))}
     if planned.reduces:
         changes["is_last"] = True
     return position.model_copy(update={**changes, **_alignment(facts, state)})
