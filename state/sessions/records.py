@@ -50,7 +50,7 @@ class SessionState:
     property raises CorruptSession for a field that Symposia did not write.
     """
 
-    __slots__ = ("_fields", "_records", "_turns", "now_ms", "session_id")
+    __slots__ = ("_fields", "_records", "_turns", "_usage", "now_ms", "session_id")
 
     def __init__(
         self, session_id: str, now_ms: int, fields: Mapping[str, str | None], turns: Mapping[str, str]
@@ -61,6 +61,7 @@ class SessionState:
         self._fields = fields
         self._turns = turns
         self._records: TurnRecords | None = None
+        self._usage: Usage | None = None
 
     def _int(self, name: str) -> int:
         text = self._fields[name] or "0"
@@ -132,8 +133,10 @@ class SessionState:
     @property
     def usage(self) -> Usage:
         """Usage so far."""
-        with converting_to_corrupt(self.session_id, "session"):
-            return read_amounts([self._int(name) for name in Usage.model_fields])
+        if self._usage is None:
+            with converting_to_corrupt(self.session_id, "session"):
+                self._usage = read_amounts([self._int(name) for name in Usage.model_fields])
+        return self._usage
 
     @property
     def messages(self) -> int:
