@@ -106,8 +106,8 @@ def installation(meter: Meter, tmp_path: Path, redis_url: str) -> Iterator[Inlin
 @pytest.mark.parametrize(
     ("claims_next", "budget"),
     [
-        (False, Costs(scripts=2, commands=25, sent_bytes=1_600, round_trips=2, validations=23)),
-        (True, Costs(scripts=1, commands=18, sent_bytes=900, round_trips=1, validations=22)),
+        (False, Costs(scripts=2, commands=25, sent_bytes=1_600, round_trips=2, validations=17)),
+        (True, Costs(scripts=1, commands=18, sent_bytes=900, round_trips=1, validations=16)),
     ],
     ids=["from a message", "kept by its thread"],
 )
