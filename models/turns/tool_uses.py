@@ -64,7 +64,9 @@ def own_tool_uses(messages: Sequence[Message], participant_id: str) -> tuple[Mes
     """Return messages with the tool uses of one participant only."""
     return tuple(
         message.without_tool_uses_data()
-        if TOOL_USES in (data := message.turn_data) and data.get("participant_id") != participant_id
+        if message.event is not None  # before its properties: most messages of a window have no tool uses
+        and TOOL_USES in (message.event.data or ())
+        and message.turn_data.get("participant_id") != participant_id
         else message
         for message in messages
     )

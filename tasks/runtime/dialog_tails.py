@@ -32,9 +32,6 @@ class _Read:
     text: str | None
     characters: int
 
-    def for_turn(self, session_id: str) -> Message:
-        return self.message if self.text is None else _message(self.text, session_id)
-
 
 @dataclass(frozen=True, slots=True)
 class Tail:
@@ -81,7 +78,10 @@ class DialogTails:
             read, kept = new, window
         if grant.messages:
             self._keep(session_id, _tail(grant.messages[-1], kept, read))
-        return tuple(entry.for_turn(session_id) for entry in read[-window:])
+        return tuple(
+            entry.message if entry.text is None else _message(entry.text, session_id)
+            for entry in read[-window:]
+        )
 
     def _keep(self, session_id: str, tail: Tail) -> None:
         with self._lock:
