@@ -27,6 +27,7 @@ from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
 from .code_check import CodeReloader, check_code
 from .code_probe import CodeReport
+from .fork_server import ForkServer, start_fork_server
 from .local_runtime import OutputHandler, configured_server, using_server, with_server, worker_service
 from .services import (
     LOOPBACK,
@@ -164,7 +165,10 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
     is_importing = selection.reload or registry.modules
     code = check_code(child_environment(settings)) if is_importing else None
     settings = _check_services(settings, selection)
+    fork_server = start_fork_server(_modules(selection))  # before any thread, connection and signal handler
     with Interrupts() as interrupts, ExitStack() as stack:
+        if fork_server is not None:
+            stack.callback(fork_server.close)
         services: list[SupervisedService] = []
         if (url := configured_server(settings)) is None:
             stack.enter_context(using_server(settings.data_dir))
@@ -172,8 +176,11 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
             stack.callback(server.stop)
             url, services = server.start(), [ServerService(server)]
         settings = with_server(settings, url)
-        workers = [worker_service(settings, name, heard=heard) for name in selection.worker_names]
-        services += [*_make_services(settings, selection, heard), *workers]
+        workers = [
+            worker_service(settings, name, heard=heard, fork_server=fork_server)
+            for name in selection.worker_names
+        ]
+        services += [*_make_services(settings, selection, heard, fork_server), *workers]
         supervisor = stack.enter_context(Supervisor(services, interrupts=interrupts, say=say))
         stack.callback(stop_together, workers, interrupts.shutdown_flag)
         stack.callback(interrupts.disarm)
@@ -201,6 +208,31 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
                 time.sleep(_CHECK_SERVICES_EVERY_S)
         except KeyboardInterrupt:
             say("stopping after the turns in flight; press Ctrl-C again to terminate them")
+
+
+#: Modules that a service imports, for the fork server.
+_MODULES = {
+    "worker": (
+        "celery.apps.worker",
+        "celery.bin.worker",
+        "celery.concurrency.thread",
+        "celery.fixups.django",
+        "celery.worker.consumer",
+        "kombu.transport.redis",
+        "symposia.workers.worker_app",
+        "symposia.workers.logs",
+        "symposia.tasks.celery_tasks",
+    ),
+    "beat": ("celery.bin.beat", "symposia.workers.beat.beat"),
+    "flower": ("celery.bin.celery", "symposia.dashboard", "flower.command"),
+    "http": ("symposia.cli.app", "symposia.cli.operations.http", "symposia.web.server"),
+    "archive": ("sqlalchemy.dialects.sqlite", "symposia.archive.archive"),
+}
+
+
+def _modules(selection: ServiceSelection) -> list[str]:
+    unused = {name for name in ("flower", "http", "beat") if not getattr(selection, name)}
+    return [module for service, modules in _MODULES.items() if service not in unused for module in modules]
 
 
 def _check_services(settings: Settings, selection: ServiceSelection) -> Settings:
@@ -279,7 +311,7 @@ def _report_missing_model(registry: Registry, say: Callable[[str], None]) -> Non
 
 
 def _make_services(
-    settings: Settings, selection: ServiceSelection, heard: OutputHandler
+    settings: Settings, selection: ServiceSelection, heard: OutputHandler, fork_server: ForkServer | None
 ) -> list[SupervisedService]:
     """Return all services except the server and the workers."""
 
@@ -290,6 +322,7 @@ def _make_services(
             environment=child_environment(settings),
             heard=lambda line: heard(name, line),
             stop_timeout_s=_STOP_TIMEOUT_S,
+            fork_server=fork_server,
         )
 
     services: list[SupervisedService] = []
