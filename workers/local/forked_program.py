@@ -108,7 +108,9 @@ def _run_program(order: dict[str, Any], output: int) -> NoReturn:
     module, *arguments = order["command"]
     set_process_title(" ".join([Path(sys.executable).name, "-m", module, *arguments]))
     for name in ("stdout", "stderr"):
-        stream = open(1 if name == "stdout" else 2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+        stream = open(
+            1 if name == "stdout" else 2, "w", buffering=1, errors="backslashreplace", closefd=False
+        )  # noqa: SIM115
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     if not sys.flags.safe_path:

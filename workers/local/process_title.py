@@ -16,7 +16,9 @@ def set_process_title(title: str) -> None:
     # A title that is longer than the arguments overwrites the first variables, too. So the C library gets copies of them.
     os.environ.update(dict(os.environ))
     with suppress(OSError, ValueError, IndexError):
-        fields = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        fields = (
+            Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        )
         start, end, env_start, env_end = (int(fields[at]) for at in _BOUNDS)
         if start < end <= env_start < env_end:
             room = (env_end if end == env_start else end) - start

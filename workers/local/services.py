@@ -313,7 +313,8 @@ def flower_command(
         loglevel: Minimum level of logged messages, as in Tornado.
     """
     return [
-        *(sys.executable, "-m", "celery", "-A", "symposia.workers", "flower"),
+        *_PROGRAM,
+        "flower",
         *(f"--address={address}", f"--port={port}", f"--logging={loglevel}"),
         *([f"--url_prefix={url_prefix}"] if url_prefix else []),
         *(["--read_only"] if read_only else []),

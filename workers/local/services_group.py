@@ -210,22 +210,36 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
             say("stopping after the turns in flight; press Ctrl-C again to terminate them")
 
 
-#: Modules that a service imports, for the fork server.
+#: Modules that a service imports until it is ready, for the fork server.
 _MODULES = {
     "worker": (
+        "celery.app.log",
         "celery.apps.worker",
         "celery.bin.worker",
         "celery.concurrency.thread",
         "celery.fixups.django",
-        "celery.worker.consumer",
+        "celery.worker.autoscale",
+        "celery.worker.components",
+        "celery.worker.consumer.delayed_delivery",
         "kombu.transport.redis",
-        "symposia.workers.worker_app",
-        "symposia.workers.logs",
+        "symposia.agents.reviewers.documents",
+        "symposia.agents.reviewers.judge",
+        "symposia.client.steps.celery_tasks",
         "symposia.tasks.celery_tasks",
+        "symposia.workers.logs",
+        "symposia.workers.worker_app",
     ),
-    "beat": ("celery.bin.beat", "symposia.workers.beat.beat"),
-    "flower": ("celery.bin.celery", "symposia.dashboard", "flower.command"),
-    "http": ("symposia.cli.app", "symposia.cli.operations.http", "symposia.web.server"),
+    "beat": ("celery.apps.beat", "celery.bin.beat", "symposia.workers.beat.beat"),
+    "flower": ("flower.command", "symposia.dashboard.installer", "symposia.workers.dashboard"),
+    "http": (
+        "symposia.cli.app",
+        "symposia.cli.operations.http",
+        "symposia.web.mcp.mount",
+        "symposia.web.server",
+        "uvicorn.lifespan.on",
+        "uvicorn.loops.auto",
+        "uvicorn.protocols.http.auto",
+    ),
     "archive": ("sqlalchemy.dialects.sqlite", "symposia.archive.archive"),
 }
 
