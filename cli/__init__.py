@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import signal
 import sys
 import threading
@@ -24,6 +25,8 @@ _MISSING = 4
 #: New objects between two garbage collections; Python's default is 700. A command imports hundreds of modules, and
 #: their objects are no garbage: scanning them takes a tenth of the processor time of a short command.
 _COLLECT_AFTER = 300_000
+#: Commands that read and start no process.
+_READING = frozenset({"export", "graph", "inbox", "list", "memory", "search", "show", "tenant", "watch"})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -44,6 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             from .common.exit_codes import run_command_line
 
             given = sys.argv[1:] if arguments is None else list(arguments)
+            if given and given[0] in _READING:
+                # pydantic would look for plugins in each installed package.
+                os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
             code = run_command_line(build_app(given), given)
         except KeyboardInterrupt:
             code = INTERRUPTED

@@ -99,7 +99,7 @@ class ForkServer:
         if self._started is None:
             os.close(reads)
             return None
-        return ForkedProcess(self, self._started, open(reads, encoding="utf-8", errors="replace"))
+        return ForkedProcess(self, self._started, os.fdopen(reads, errors="replace"))
 
     def exit_code(self, pid: int) -> int | None:
         """Return the exit code of a fork; None: it runs."""

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from ...agents.programs.process import end_this_with_parent, hide_environment
 from .process_title import set_process_title
@@ -107,12 +107,8 @@ def _run_program(order: dict[str, Any], output: int) -> NoReturn:
     time.tzset()
     module, *arguments = order["command"]
     set_process_title(" ".join([Path(sys.executable).name, "-m", module, *arguments]))
-    for name in ("stdout", "stderr"):
-        stream = open(
-            1 if name == "stdout" else 2, "w", buffering=1, errors="backslashreplace", closefd=False
-        )  # noqa: SIM115
-        setattr(sys, name, stream)
-        setattr(sys, f"__{name}__", stream)
+    sys.stdout = sys.__stdout__ = _open_output(1)
+    sys.stderr = sys.__stderr__ = _open_output(2)
     if not sys.flags.safe_path:
         sys.path[0] = str(Path.cwd())
     sys.argv = [module, *arguments]
@@ -128,10 +124,14 @@ def _run_program(order: dict[str, Any], output: int) -> NoReturn:
         code = 1
     # What the interpreter does at its end, without the destruction of all objects, which would copy their pages.
     with suppress(BaseException):
-        threading._shutdown()  # type: ignore[attr-defined]
-        atexit._run_exitfuncs()
+        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+        atexit._run_exitfuncs()  # noqa: SLF001
         sys.stdout.flush()
     os._exit(code)
+
+
+def _open_output(descriptor: int) -> TextIO:
+    return open(descriptor, "w", buffering=1, errors="backslashreplace", closefd=False)
 
 
 def _exit_code(code: object) -> int:

@@ -165,7 +165,7 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
     is_importing = selection.reload or registry.modules
     code = check_code(child_environment(settings)) if is_importing else None
     settings = _check_services(settings, selection)
-    fork_server = start_fork_server(_modules(selection))  # before any thread, connection and signal handler
+    fork_server = start_fork_server(modules_of(selection))  # before any thread, connection and signal handler
     with Interrupts() as interrupts, ExitStack() as stack:
         if fork_server is not None:
             stack.callback(fork_server.close)
@@ -244,7 +244,8 @@ _MODULES = {
 }
 
 
-def _modules(selection: ServiceSelection) -> list[str]:
+def modules_of(selection: ServiceSelection) -> list[str]:
+    """Return the modules that the services import."""
     unused = {name for name in ("flower", "http", "beat") if not getattr(selection, name)}
     return [module for service, modules in _MODULES.items() if service not in unused for module in modules]
 
