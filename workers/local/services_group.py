@@ -29,6 +29,7 @@ from .code_check import CodeReloader, check_code
 from .code_probe import CodeReport
 from .fork_server import ForkServer, start_fork_server
 from .local_runtime import OutputHandler, configured_server, using_server, with_server, worker_service
+from .service_modules import modules_of
 from .services import (
     LOOPBACK,
     LocalModelService,
@@ -165,7 +166,9 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
     is_importing = selection.reload or registry.modules
     code = check_code(child_environment(settings)) if is_importing else None
     settings = _check_services(settings, selection)
-    fork_server = start_fork_server(modules_of(selection))  # before any thread, connection and signal handler
+    fork_server = start_fork_server(
+        modules_of(flower=selection.flower, http=selection.http, beat=selection.beat)
+    )  # before any thread, connection and signal handler
     with Interrupts() as interrupts, ExitStack() as stack:
         if fork_server is not None:
             stack.callback(fork_server.close)
@@ -208,46 +211,6 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
                 time.sleep(_CHECK_SERVICES_EVERY_S)
         except KeyboardInterrupt:
             say("stopping after the turns in flight; press Ctrl-C again to terminate them")
-
-
-#: Modules that a service imports until it is ready, for the fork server.
-_MODULES = {
-    "worker": (
-        "celery.app.log",
-        "celery.apps.worker",
-        "celery.bin.worker",
-        "celery.concurrency.thread",
-        "celery.fixups.django",
-        "celery.worker.autoscale",
-        "celery.worker.components",
-        "celery.worker.consumer.delayed_delivery",
-        "kombu.transport.redis",
-        "symposia.agents.reviewers.documents",
-        "symposia.agents.reviewers.judge",
-        "symposia.client.steps.celery_tasks",
-        "symposia.tasks.celery_tasks",
-        "symposia.workers.logs",
-        "symposia.workers.worker_app",
-    ),
-    "beat": ("celery.apps.beat", "celery.bin.beat", "symposia.workers.beat.beat"),
-    "flower": ("flower.command", "symposia.dashboard.installer", "symposia.workers.dashboard"),
-    "http": (
-        "symposia.cli.app",
-        "symposia.cli.operations.http",
-        "symposia.web.mcp.mount",
-        "symposia.web.server",
-        "uvicorn.lifespan.on",
-        "uvicorn.loops.auto",
-        "uvicorn.protocols.http.auto",
-    ),
-    "archive": ("sqlalchemy.dialects.sqlite", "symposia.archive.archive"),
-}
-
-
-def modules_of(selection: ServiceSelection) -> list[str]:
-    """Return the modules that the services import."""
-    unused = {name for name in ("flower", "http", "beat") if not getattr(selection, name)}
-    return [module for service, modules in _MODULES.items() if service not in unused for module in modules]
 
 
 def _check_services(settings: Settings, selection: ServiceSelection) -> Settings:

@@ -95,8 +95,8 @@ def test_services_import_no_library_of_models_or_signatures():
     """What is imported before the forks is memory of each of them."""
     code = (
         "import sys; from importlib import import_module\n"
-        "from symposia.workers.local.services_group import ServiceSelection, modules_of\n"
-        "for name in modules_of(ServiceSelection(http=True)): import_module(name)\n"
+        "from symposia.workers.local.service_modules import modules_of\n"
+        "for name in modules_of(): import_module(name)\n"
         "print(*sys.modules)"
     )
     done = subprocess.run(
