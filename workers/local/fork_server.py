@@ -57,20 +57,19 @@ class ForkServer:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         #: Exit codes of the forks; None: it runs.
         self._exit_codes: dict[int, int | None] = {}
-        self._started: int | None = None
         self._is_running = True
         for module in modules:
             with suppress(Exception):  # the service reports it
                 import_module(module)
         gc.collect()
-        gc.freeze()
+        gc.freeze()  # a collection would write to all objects, and so copy their pages
         sys.stdout.flush()
         sys.stderr.flush()
         parent = os.getpid()
         self._pid = os.fork()
         if not self._pid:
             self._socket.close()
-            run_fork_server(theirs, modules, parent)  # does not return
+            run_fork_server(theirs, parent)  # does not return
         theirs.close()
 
     def start(self, command: Sequence[str], environment: Mapping[str, str]) -> ForkedProcess | None:
@@ -87,52 +86,50 @@ class ForkServer:
             return None
         order = json.dumps({"command": command[2:], "environment": dict(environment)}).encode()
         reads, writes = os.pipe()
-        try:
+        output = os.fdopen(reads, errors="replace")
+        with (
+            suppress(OSError),
+            os.fdopen(writes),
+        ):  # longer than a message can be, or the fork server has ended
             socket.send_fds(self._socket, [order], [writes])
-            self._started = None
-            while self._started is None and self._receive(_ANSWER_TIMEOUT_S):
-                pass
-        except OSError:  # longer than a message can be, or the fork server has ended
-            self._started = None
-        finally:
-            os.close(writes)
-        if self._started is None:
-            os.close(reads)
-            return None
-        return ForkedProcess(self, self._started, os.fdopen(reads, errors="replace"))
+            while (message := self._receive(_ANSWER_TIMEOUT_S)) is not None:
+                pid, code = message
+                if code is None:
+                    return ForkedProcess(self, pid, output)
+            self.close()  # a late fork would be a second process
+        output.close()
+        return None
 
     def exit_code(self, pid: int) -> int | None:
         """Return the exit code of a fork; None: it runs."""
-        while self._receive(0):
+        while self._receive(0) is not None:
             pass
         return self._exit_codes.get(pid)
 
     def close(self) -> None:
         """End the fork server; forks that run are killed."""
-        self._socket.close()
         self._is_running = False
+        self._socket.close()
         with suppress(ProcessLookupError, ChildProcessError):
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
 
-    def _receive(self, timeout_s: float) -> bool:
-        """Receive that a fork has started or ended; return whether there was such a message."""
+    def _receive(self, timeout_s: float) -> tuple[int, int | None] | None:
+        """Return the next fork that has started, or ended with an exit code; None: there is none."""
         if not self._is_running or not select.select([self._socket], [], [], timeout_s)[0]:
-            return False
+            return None
         try:
             message = self._socket.recv(MAX_MESSAGE_BYTES)
         except ConnectionResetError:
             message = b""
         if not message:  # the fork server has ended, and the kernel has killed its forks
-            self._is_running = False
+            self.close()
             running = [pid for pid, code in self._exit_codes.items() if code is None]
             self._exit_codes.update(dict.fromkeys(running, -signal.SIGKILL))
-            return False
+            return None
         pid, code = json.loads(message)
         self._exit_codes[pid] = code
-        if code is None:
-            self._started = pid
-        return True
+        return pid, code
 
 
 def start_fork_server(modules: Sequence[str]) -> ForkServer | None:

@@ -13,11 +13,11 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Sequence
+import traceback
 from contextlib import suppress
-from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 from ...agents.programs.process import end_this_with_parent, hide_environment
 from .process_title import set_process_title
@@ -29,26 +29,20 @@ _COLLECT_AFTER = (700, 10, 10)
 _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD)
 
 
-def run_fork_server(orders: socket.socket, modules: Sequence[str], parent: int) -> NoReturn:
-    """Import the modules and fork for each order, until the other end of the socket is closed."""
+def run_fork_server(orders: socket.socket, parent: int) -> NoReturn:
+    """Fork for each order, until the other end of the socket is closed."""
     try:
         end_this_with_parent(parent)
         os.setpgid(0, 0)  # Ctrl-C signals the whole process group
         hide_environment()
         set_process_title("symposia up: fork server")
         _default_signals()
-        gc.disable()  # imported objects are no garbage
-        for module in modules:
-            with suppress(Exception):  # the service reports it
-                import_module(module)
-        gc.collect()
-        # A collection would write to the pages of all objects.
-        gc.freeze()
         order = _serve(orders)
         if order is not None:
             _run_program(*order)
-    finally:
-        os._exit(1)
+    except BaseException:  # noqa: BLE001 - nothing of the caller must run in this process
+        traceback.print_exc()
+    os._exit(1)
 
 
 def _serve(orders: socket.socket) -> tuple[dict[str, Any], int] | None:
@@ -57,11 +51,11 @@ def _serve(orders: socket.socket) -> tuple[dict[str, Any], int] | None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakes)
     while True:
-        ready, _, _ = select.select([orders, woken], [], [])
+        ready, _, _ = select.select([orders.fileno(), woken], [], [])
         if woken in ready:
             os.read(woken, 1_024)
             _report_ended(orders)
-        if orders not in ready:
+        if orders.fileno() not in ready:
             continue
         message, descriptors, _, _ = socket.recv_fds(orders, MAX_MESSAGE_BYTES, 1)
         if not message:
@@ -107,8 +101,9 @@ def _run_program(order: dict[str, Any], output: int) -> NoReturn:
     time.tzset()
     module, *arguments = order["command"]
     set_process_title(" ".join([Path(sys.executable).name, "-m", module, *arguments]))
-    sys.stdout = sys.__stdout__ = _open_output(1)
-    sys.stderr = sys.__stderr__ = _open_output(2)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # its output may have been a terminal or a file
+            stream.reconfigure(line_buffering=True)
     if not sys.flags.safe_path:
         sys.path[0] = str(Path.cwd())
     sys.argv = [module, *arguments]
@@ -120,7 +115,7 @@ def _run_program(order: dict[str, Any], output: int) -> NoReturn:
     except SystemExit as end:
         code = _exit_code(end.code)
     except BaseException:  # noqa: BLE001 - as the interpreter
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
         code = 1
     # What the interpreter does at its end, without the destruction of all objects, which would copy their pages.
     with suppress(BaseException):
@@ -128,10 +123,6 @@ def _run_program(order: dict[str, Any], output: int) -> NoReturn:
         atexit._run_exitfuncs()  # noqa: SLF001
         sys.stdout.flush()
     os._exit(code)
-
-
-def _open_output(descriptor: int) -> TextIO:
-    return open(descriptor, "w", buffering=1, errors="backslashreplace", closefd=False)
 
 
 def _exit_code(code: object) -> int:

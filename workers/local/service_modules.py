@@ -34,7 +34,11 @@ _MODULES = {
         "uvicorn.loops.auto",
         "uvicorn.protocols.http.auto",
     ),
-    "archive": ("sqlalchemy.dialects.sqlite", "symposia.archive.archive"),
+    "archive": (
+        "sqlalchemy.dialects.sqlite",
+        "symposia.archive.sessions.reader",
+        "symposia.archive.sessions.writer",
+    ),
 }
 
 
