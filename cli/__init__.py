@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import os
 import signal
 import sys
 import threading
@@ -16,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
+from ..config.environment import disable_pydantic_plugins
 from ..patches.redis_sdk_import import refuse_sdk_to_redis
 
 #: Exit code of an interrupted command, as in a shell.
@@ -48,8 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
             given = sys.argv[1:] if arguments is None else list(arguments)
             if given and given[0] in _READING:
-                # pydantic would look for plugins in each installed package.
-                os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+                disable_pydantic_plugins()
             code = run_command_line(build_app(given), given)
         except KeyboardInterrupt:
             code = INTERRUPTED

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ...agents.programs.process import end_this_with_parent, hide_environment
+from ...config.environment import replace_environment
 from .process_title import set_process_title
 
 #: Longest message between the processes; the kernel's limit may be lower.
@@ -96,8 +97,7 @@ def _run_program(order: dict[str, Any], output: int) -> NoReturn:
     for descriptor in (1, 2):
         os.dup2(output, descriptor)
     os.close(output)
-    os.environ.clear()
-    os.environ.update(order["environment"])
+    replace_environment(order["environment"])
     time.tzset()
     module, *arguments = order["command"]
     set_process_title(" ".join([Path(sys.executable).name, "-m", module, *arguments]))

@@ -7,6 +7,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from ...config.environment import replace_environment
+
 #: Positions in `/proc/self/stat` after the name: bounds of the arguments and of the environment of the process.
 _BOUNDS = (45, 46, 47, 48)
 
@@ -14,7 +16,7 @@ _BOUNDS = (45, 46, 47, 48)
 def set_process_title(title: str) -> None:
     """Overwrite the arguments of this process, as setproctitle does; the end of a title that is too long is cut."""
     # A title that is longer than the arguments overwrites the first variables, too. So the C library gets copies of them.
-    os.environ.update(dict(os.environ))
+    replace_environment()
     with suppress(OSError, ValueError, IndexError):
         fields = (
             Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
