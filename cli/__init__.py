@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
+from ..config.environment import disable_pydantic_plugins
 from ..patches.redis_sdk_import import refuse_sdk_to_redis
 
 #: Exit code of an interrupted command, as in a shell.
@@ -24,6 +25,8 @@ _MISSING = 4
 #: New objects between two garbage collections; Python's default is 700. A command imports hundreds of modules, and
 #: their objects are no garbage: scanning them takes a tenth of the processor time of a short command.
 _COLLECT_AFTER = 300_000
+#: Commands that read and start no process.
+_READING = frozenset({"export", "graph", "inbox", "list", "memory", "search", "show", "tenant", "watch"})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -44,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             from .common.exit_codes import run_command_line
 
             given = sys.argv[1:] if arguments is None else list(arguments)
+            if given and given[0] in _READING:
+                disable_pydantic_plugins()
             code = run_command_line(build_app(given), given)
         except KeyboardInterrupt:
             code = INTERRUPTED

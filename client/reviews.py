@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..models.errors import RedisUnavailable, ReviewNotFound
-from ..reviews.archive.access import review_reader
 from .base import BaseClient
 from .building.sessions import find_id
 
@@ -198,6 +197,8 @@ class ReviewMethods(BaseClient):
         Raises:
             ArchiveUnavailable: The archive does not answer.
         """
+        from ..reviews.archive.access import review_reader
+
         archive = self._parts.sessions.archive
         if archive is None or archive.open_reader() is None:
             return []
@@ -223,6 +224,7 @@ class ReviewMethods(BaseClient):
 
     def _review_ids(self, prefix: str) -> list[str]:
         """Return the ids of listed and archived reviews that start with `prefix`."""
+        from ..reviews.archive.access import review_reader
         from ..reviews.state.queues import LISTED
 
         archive = self._parts.sessions.archive

@@ -17,7 +17,6 @@ from ..models.sessions.how_to_run import HowToRun, check_no_inputs
 from ..models.turns.waiting import Pending
 from ..state.redis.readers import Unreadable
 from .base import BaseClient
-from .building.inbox import question_page
 from .submitting import list_options, name_index, read_session, read_submission, resolve_session_files
 
 if TYPE_CHECKING:
@@ -277,6 +276,8 @@ class SessionMethods(BaseClient):
             InvalidInput: The cursor is not valid.
             RedisUnavailable: Redis does not answer.
         """
+        from .building.inbox import question_page
+
         return question_page(self._parts.sessions, name, limit=limit, after=after)
 
     def replay(self, session_id: str, *, rerun: Iterable[str] = ()) -> ReplayResult:

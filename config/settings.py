@@ -353,10 +353,15 @@ class Settings(BaseModel):
         default=8,
         ge=1,
         le=1_000,
-        description="Turns that a worker process runs at the same time, each in a thread.",
+        description=(
+            "Turns that a worker process runs at the same time, each in a thread. `symposia up` runs as many for each "
+            "usable core if neither this nor a number of worker processes is set."
+        ),
     )
-    worker_processes: Annotated[int | None, Unset("the usable cores, at most 64")] = Field(
-        default=None, ge=1, le=64, description="Worker processes of `symposia worker` and `symposia up`."
+    worker_processes: Annotated[int | None, Unset("the usable cores, at most 64; 1 for `symposia up`")] = (
+        Field(
+            default=None, ge=1, le=64, description="Worker processes of `symposia worker` and `symposia up`."
+        )
     )
     metrics_port: Annotated[int | None, Unset("no metrics are served")] = Field(
         default=None,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..client.aio.client import AsyncClient
 from ..config.settings import Settings
 from ..models.errors import Unauthorized
 from ..models.identity import LOCAL, Caller
 from ..state.tokens import is_token
-from .jwt_tokens import JwtVerifier
+
+if TYPE_CHECKING:
+    from .jwt_tokens import JwtVerifier
 
 #: A bearer token in the header; its characters are those of RFC 6750.
 _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
@@ -49,7 +51,11 @@ class BearerTokens:
 
     def __init__(self, settings: Settings, client: AsyncClient) -> None:
         self._tokens = client.tokens
-        self._jwt = None if settings.http_jwt_keys is None else JwtVerifier(settings)
+        self._jwt: JwtVerifier | None = None
+        if settings.http_jwt_keys is not None:
+            from .jwt_tokens import JwtVerifier  # the library of signatures takes 8 MB
+
+            self._jwt = JwtVerifier(settings)
 
     async def __call__(self, authorization: str | None) -> Caller:
         """Return the caller of a header.

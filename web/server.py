@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -15,10 +17,15 @@ from .exposure import check_exposure
 
 #: Seconds for which a stop waits for open requests.
 _STOP_S = 5
+_DATE_EVERY_S = 1.0
 
 
 class Server(uvicorn.Server):
     """A server whose streams end when it stops."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._stopping = asyncio.Event()
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until a signal. uvicorn itself would end the process by the signal."""
@@ -26,6 +33,17 @@ class Server(uvicorn.Server):
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.handle_exit, number, None)
         await self._serve(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop because of a signal."""
+        super().handle_exit(sig, frame)
+        self._stopping.set()
+
+    async def main_loop(self) -> None:
+        """Update the date of the headers until a signal. uvicorn's own loop wakes up ten times a second."""
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), _DATE_EVERY_S)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let the streams end, and then stop."""

@@ -331,6 +331,8 @@ async def write_attachments(turn: TurnContext, folder: Path) -> Path:
 
 def _describe_file(argument: str) -> str:
     """Return size and time of the file that an argument names, by its path or as a command; empty: none."""
+    if argument.startswith(("-", "{")):  # an option or a placeholder: no search of the whole PATH
+        return ""
     path = argument if Path(argument).is_absolute() else shutil.which(argument)
     if path is None or not Path(path).is_file():
         return ""

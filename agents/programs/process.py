@@ -24,7 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-_PR_SET_DUMPABLE = 4
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+#: Exit code of a fork whose parent ended first, as in `launcher.py`.
+_CANNOT_RUN = 126
 
 
 def hide_environment() -> None:
@@ -36,6 +38,17 @@ def hide_environment() -> None:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def end_this_with_parent(parent: int) -> None:
+    """Let the kernel kill this fork when the thread that forked it ends (Linux only).
+
+    Args:
+        parent: Process id of that thread's process.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # the parent ended before prctl was called
+        os._exit(_CANNOT_RUN)
 
 
 _LAUNCH = str(Path(__file__).with_name("launcher.py"))

@@ -56,8 +56,23 @@ def add_to(app: typer.Typer) -> None:
 
 
 def up(
-    workers: Processes = None,
-    concurrency: Concurrency = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=64, help="Number of worker processes.", show_default="the configured number, or 1"
+        ),
+    ] = None,
+    concurrency: Annotated[
+        int | None,
+        typer.Option(
+            "--concurrency",
+            "-c",
+            min=1,
+            max=1_000,
+            help="Maximum number of concurrent turns per worker process.",
+            show_default="the configured number, or 8; 8 for each usable core if no number of processes is set",
+        ),
+    ] = None,
     flower: Annotated[
         bool, typer.Option(help="Start Flower: web pages of sessions, Celery tasks and workers.")
     ] = True,
@@ -93,11 +108,14 @@ def up(
     from ...config.settings import load_settings
     from ...models.extras import is_installed
     from ...workers.local.services_group import ServiceSelection, run_services
-    from ...workers.local.worker_group import worker_processes
+    from ...workers.local.worker_group import usable_cores, worker_processes
     from ...workers.logs import service_line
 
     screen = console()
     settings = load_settings(**({} if concurrency is None else {"worker_concurrency": concurrency}))
+    if {"worker_processes", "worker_concurrency"}.isdisjoint(settings.model_fields_set) and workers is None:
+        turns = min(settings.worker_concurrency * usable_cores(), 1_000)
+        settings = settings.model_copy(update={"worker_concurrency": turns})
 
     def heard(name: str, line: str) -> None:
         if not line.strip():
@@ -110,7 +128,7 @@ def up(
     run_services(
         settings,
         ServiceSelection(
-            workers=worker_processes(settings, workers),
+            workers=worker_processes(settings, workers, default=1),
             flower=flower,
             http=is_installed("fastapi") and is_installed("uvicorn") if http is None else http,
             beat=beat,

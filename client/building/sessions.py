@@ -33,7 +33,6 @@ from ...state.sessions.store import SessionStore
 from ...state.tenant_lanes import TenantLanes
 from ...state.worker_routes import WorkerRoutes, WorkerWatch, warn_of_ignored_priority
 from ...tasks.runtime.graph import TaskGraph
-from ...workspace.placement import TaskPlacement
 from .connection import connect_in_use, open_archive, redis_url_in_use
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from ...archive.sessions.reader import ArchiveReader
     from ...tasks.sessions.opening import SessionOpener
     from ...tasks.sessions.opening_many import NameInErrors
+    from ...workspace.placement import TaskPlacement
 
 #: Minimum characters of a shortened id.
 SHORTEST_ID = 8
@@ -110,7 +110,7 @@ class Sessions:
         self._open_archive = cache(partial(_open_archive, settings, self._opened))
         redis = connect_in_use(settings)
         self._opened.callback(redis.close)
-        placing = TaskPlacement(self._open_archive)
+        placement = cache(partial(_task_placement, self._open_archive))
         self.workers = WorkerPresence(redis)
         store, index = SessionStore(redis), SessionIndex(redis)
         graph = graph or TaskGraph(
@@ -120,7 +120,9 @@ class Sessions:
             tenant_lanes=TenantLanes(redis),
         )
         # Without a reference to this object, as above.
-        self._find_opener = cache(partial(session_opener, settings, store, index, graph, placing))
+        self._find_opener = cache(
+            partial(session_opener, settings, store, index, graph, lambda prepared: placement()(prepared))  # noqa: PLW0108
+        )
         self.connections = Connections(
             redis=redis,
             find_redis_url=partial(redis_url_in_use, settings),
@@ -132,7 +134,7 @@ class Sessions:
             max_attachment_bytes=settings.max_attachment_bytes,
             find_opener=self._find_opener,
             workers=self.workers,
-            check_joining=placing.check_joining,
+            check_joining=lambda spec, who: placement().check_joining(spec, who),
             watch_workers=partial(WorkerWatch, self.workers, grace_s=worker_grace_s),
         )
 
@@ -358,6 +360,13 @@ def session_opener(
         records=settings.record_calls,
         can_recall=settings.archive or settings.recall_store is not None,
     )
+
+
+def _task_placement(archive: Callable[[], Archive | None]) -> TaskPlacement:
+    """Return the placement of sessions in tasks."""
+    from ...workspace.placement import TaskPlacement
+
+    return TaskPlacement(archive)
 
 
 def _open_archive(settings: Settings, opened: ExitStack) -> Archive | None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ..state.readable_files import file_digest
-from ..values.runs import Item, ItemResult
-
 if TYPE_CHECKING:
     from ...archive.archive import Archive
+    from ..values.runs import Item, ItemResult
     from .store import ReviewReader
     from .writer import ReviewWriter
 
@@ -35,6 +33,8 @@ def known_results(
 
     `files`: those that models may read now. A result counts only if the files that they read are the same.
     """
+    from ..state.readable_files import file_digest
+
     if archive is None:
         return {}
     archive.prepare()

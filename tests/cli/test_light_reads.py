@@ -37,6 +37,7 @@ HEAVY = {
     "markdown_it",
     "mcp",
     "openai",
+    "opentelemetry.metrics",
     "opentelemetry.sdk.metrics",
     "pydantic_ai",
     "sqlalchemy.dialects.postgresql",
@@ -46,6 +47,8 @@ HEAVY = {
 #: The parser of alignment documents.
 PARSER = {"symposia.alignment.document"}
 SQL = {"sqlalchemy", "sqlmodel"}
+#: What reads a session needs no review, no task and no question.
+OTHERS = {"symposia.client.building.inbox", "symposia.reviews.values.runs", "symposia.workspace.placement"}
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def ended_session(redis_url, tmp_path):
         ("list", HEAVY),
         pytest.param("search word", HEAVY, marks=pytest.mark.long),
         pytest.param("review list", HEAVY, marks=pytest.mark.long),
-        pytest.param("show {session}", HEAVY | SQL, marks=pytest.mark.long),
+        pytest.param("show {session}", HEAVY | SQL | OTHERS, marks=pytest.mark.long),
         pytest.param("show {session} --json", HEAVY | SQL, marks=pytest.mark.long),
         pytest.param("graph {session}", HEAVY | SQL, marks=pytest.mark.long),
         pytest.param("export {session}", HEAVY | SQL, marks=pytest.mark.long),

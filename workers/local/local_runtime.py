@@ -31,6 +31,7 @@ from ...models.sessions.submission import Submission
 from ...models.text.paths import make_private_folder
 from ...state.presence import SILENT_MS
 from ...state.redis.connect import check_reachable, connect
+from .fork_server import ForkServer
 from .services import LocalModelService, ProcessService, worker_command
 from .supervisor import Interrupts, ShutdownFlag, SupervisedService, Supervisor
 
@@ -131,6 +132,7 @@ def worker_service(
     heard: OutputHandler,
     stop_timeout_s: float | None = None,
     folder: Path | None = None,
+    fork_server: ForkServer | None = None,
 ) -> ProcessService:
     """Return a Celery worker as a child process.
 
@@ -148,6 +150,7 @@ def worker_service(
         heard=lambda line: heard(name, line),
         stop_timeout_s=stop_timeout_s,
         folder=folder,
+        fork_server=fork_server,
     )
 
 

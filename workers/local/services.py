@@ -21,12 +21,14 @@ from ...client.building.connection import find_embedded_server as find_server
 from ...client.embedded import EmbeddedServer
 from ...client.processes import end_with_parent
 from ..logs import redact_line
+from .fork_server import ForkedProcess, ForkServer
 from .supervisor import ShutdownFlag
 
 #: Lines of a program's output that are kept to report why it ended.
 _KEPT_LINES = 40
 _POLL_S = 0.1
 _PROGRAM = (sys.executable, "-m", "symposia.workers")
+_Process = subprocess.Popen[str] | ForkedProcess
 
 
 class ServerService:
@@ -94,6 +96,7 @@ class ProcessService:
         stop_timeout_s: Maximum seconds from the request to stop until it is killed; None: no limit.
         folder: Working folder; None: that of this process.
         urgent_signal: Signal for an immediate shutdown.
+        fork_server: Starts the process as a fork, which shares memory; None: it is executed.
     """
 
     def __init__(
@@ -106,6 +109,7 @@ class ProcessService:
         stop_timeout_s: float | None = None,
         folder: Path | None = None,
         urgent_signal: signal.Signals = signal.SIGKILL,
+        fork_server: ForkServer | None = None,
     ) -> None:
         self.name = name
         #: Exit code of the last process that has ended since the last start; negative: number of its signal.
@@ -118,7 +122,8 @@ class ProcessService:
         self._kill_at: float | None = None
         self._urgent_signal = urgent_signal
         self._is_urgent = False
-        self._process: subprocess.Popen[str] | None = None
+        self._fork_server = fork_server
+        self._process: _Process | None = None
         self._listener: threading.Thread | None = None
         self._last: deque[str] = deque(maxlen=_KEPT_LINES)
 
@@ -126,7 +131,20 @@ class ProcessService:
         """Start the process."""
         self._close()
         self.exit_code = None
-        self._process = subprocess.Popen(
+        self._process = self._fork() or self._execute()
+        if self._on_output is not None:
+            self._listener = threading.Thread(
+                target=self._listen, args=(self._process, self._on_output), daemon=True
+            )
+            self._listener.start()
+
+    def _fork(self) -> ForkedProcess | None:
+        if self._fork_server is None or self._folder is not None or self._on_output is None:
+            return None
+        return self._fork_server.start(self._command, self._environment)
+
+    def _execute(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             end_with_parent(self._command, signal.SIGKILL),
             cwd=self._folder,
             env=self._environment,
@@ -138,11 +156,6 @@ class ProcessService:
             # Ctrl-C signals the whole process group, but this child must end only when `stop` is called.
             process_group=0,
         )
-        if self._on_output is not None:
-            self._listener = threading.Thread(
-                target=self._listen, args=(self._process, self._on_output), daemon=True
-            )
-            self._listener.start()
 
     def exit_reason(self) -> str | None:
         """Return why it does not run, with its last line of output; None if it runs."""
@@ -194,7 +207,7 @@ class ProcessService:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _listen(self, process: subprocess.Popen[str], on_output: Callable[[str], None]) -> None:
+    def _listen(self, process: _Process, on_output: Callable[[str], None]) -> None:
         assert process.stdout is not None  # noqa: S101 - it was opened as a pipe
         for line in process.stdout:
             text = redact_line(line.rstrip("\n"))
@@ -300,7 +313,8 @@ def flower_command(
         loglevel: Minimum level of logged messages, as in Tornado.
     """
     return [
-        *(sys.executable, "-m", "celery", "-A", "symposia.workers", "flower"),
+        *_PROGRAM,
+        "flower",
         *(f"--address={address}", f"--port={port}", f"--logging={loglevel}"),
         *([f"--url_prefix={url_prefix}"] if url_prefix else []),
         *(["--read_only"] if read_only else []),

@@ -27,7 +27,9 @@ from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
 from .code_check import CodeReloader, check_code
 from .code_probe import CodeReport
+from .fork_server import ForkServer, start_fork_server
 from .local_runtime import OutputHandler, configured_server, using_server, with_server, worker_service
+from .service_modules import modules_of
 from .services import (
     LOOPBACK,
     LocalModelService,
@@ -164,7 +166,12 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
     is_importing = selection.reload or registry.modules
     code = check_code(child_environment(settings)) if is_importing else None
     settings = _check_services(settings, selection)
+    fork_server = start_fork_server(
+        modules_of(flower=selection.flower, http=selection.http, beat=selection.beat)
+    )  # before any thread, connection and signal handler
     with Interrupts() as interrupts, ExitStack() as stack:
+        if fork_server is not None:
+            stack.callback(fork_server.close)
         services: list[SupervisedService] = []
         if (url := configured_server(settings)) is None:
             stack.enter_context(using_server(settings.data_dir))
@@ -172,8 +179,11 @@ def run_services(settings: Settings, selection: ServiceSelection, *, heard: Outp
             stack.callback(server.stop)
             url, services = server.start(), [ServerService(server)]
         settings = with_server(settings, url)
-        workers = [worker_service(settings, name, heard=heard) for name in selection.worker_names]
-        services += [*_make_services(settings, selection, heard), *workers]
+        workers = [
+            worker_service(settings, name, heard=heard, fork_server=fork_server)
+            for name in selection.worker_names
+        ]
+        services += [*_make_services(settings, selection, heard, fork_server), *workers]
         supervisor = stack.enter_context(Supervisor(services, interrupts=interrupts, say=say))
         stack.callback(stop_together, workers, interrupts.shutdown_flag)
         stack.callback(interrupts.disarm)
@@ -279,7 +289,7 @@ def _report_missing_model(registry: Registry, say: Callable[[str], None]) -> Non
 
 
 def _make_services(
-    settings: Settings, selection: ServiceSelection, heard: OutputHandler
+    settings: Settings, selection: ServiceSelection, heard: OutputHandler, fork_server: ForkServer | None
 ) -> list[SupervisedService]:
     """Return all services except the server and the workers."""
 
@@ -290,6 +300,7 @@ def _make_services(
             environment=child_environment(settings),
             heard=lambda line: heard(name, line),
             stop_timeout_s=_STOP_TIMEOUT_S,
+            fork_server=fork_server,
         )
 
     services: list[SupervisedService] = []

@@ -41,7 +41,7 @@ def test_up_runs_sessions_and_ctrl_c_stops_everything(bare: Terminal, up: Runnin
     up.until("up       | ready")
     said = bare.call("run", pair_file)
     assert (said.code, said.err) == (0, "")
-    assert len(bare.processes()) == 4
+    assert len(bare.processes()) == 5  # up, its fork server, the server, the beat, the worker
     ended = up.interrupt().ended()
     assert ended.code == 0
     assert "up       | server at redis://:***@127.0.0.1:" in ended.out

@@ -6,6 +6,7 @@ What Celery would deliver is delivered when a test says so, so a test knows when
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -35,14 +36,15 @@ class Queue(TaskGraph):
     def __init__(self, app: Celery) -> None:
         super().__init__(app)
         self.waiting: deque[TurnCall | str] = deque()
-        #: Whether turns claim the next one, as they do in the thread of a worker.
+        #: Whether turns in this thread claim the next one, as they do in the thread of a worker.
         self.claims_next = True
+        self._thread = threading.get_ident()
 
     def send_turns(self, calls: Sequence[TurnCall], **_options: str | int) -> None:
         self.waiting.extend(calls)
 
     def may_keep_next(self) -> bool:
-        return self.claims_next
+        return self.claims_next and threading.get_ident() == self._thread
 
     def keep_next(self, call: TurnCall, **_options: str | int) -> None:
         self.waiting.appendleft(call)
