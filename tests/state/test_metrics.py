@@ -36,6 +36,14 @@ def test_a_repeated_batch_is_added_once(client):
     assert counts.read() == {"a": 6, "b": 1}
 
 
+def test_end_of_a_session_is_counted_once(client):
+    live = LiveSessions(client)
+    live.add("a", "pair")
+    for _ in range(2):
+        live.count_end("a", "ended")
+    assert MetricCounts(client).read() == {"ended": 1}
+
+
 def test_metrics_work_in_a_cluster(cluster):
     with connect(cluster.url) as client:
         MetricCounts(client).add({"symposia_lock_waits_total|pair": 2}, sender="me", number=1)
