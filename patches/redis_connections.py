@@ -28,7 +28,7 @@ from redis import ConnectionPool, Redis, sentinel
 from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio import sentinel as asyncio_sentinel
 from redis.connection import HiredisRespSerializer, parse_url
-from redis.exceptions import AuthenticationError, RedisError, ResponseError
+from redis.exceptions import AuthenticationError, DataError, RedisError, ResponseError
 from redis.utils import HIREDIS_AVAILABLE
 
 from ..models.text.redis_address import RedisAddress
@@ -57,7 +57,10 @@ class _WithoutNumbers(HiredisRespSerializer):
         """
         texts: list[Any] = [repr(value) if type(value) in (int, float) else value for value in command]
         if texts[0] == "EVALSHA":  # several in each turn; redis-py would look at each argument once more
-            return [hiredis.pack_command(tuple(texts))]
+            try:
+                return [hiredis.pack_command(tuple(texts))]
+            except TypeError as error:
+                raise DataError(str(error)) from error
         return super().pack(*texts)  # type: ignore[no-any-return]
 
 

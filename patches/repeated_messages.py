@@ -7,8 +7,8 @@ then sends them with other ids, those of many messages in one round trip. Upstre
 Remove it when `test_celery_takes_two_round_trips_for_a_message` fails.
 
 It returns False, and the caller sends through Celery, if a message may be more than its ids: there are receivers of the
-signals of publishing, the app has another `amqp` class or broker, or the process is a worker, which sends its events
-together (`celery_events.py`).
+signals of publishing, `send_task` is wrapped (as by Sentry), a Celery task is running, the app has another `amqp` class or
+broker, or the process is a worker, which sends its events together (`celery_events.py`).
 """
 
 from __future__ import annotations
@@ -58,16 +58,14 @@ class _Command:
 
 
 class _NotRecorded(Exception):
-    """kombu sends another command: the queue expires."""
+    """kombu sends another command: the queue expires, or this connection has not declared it."""
 
 
 class _Recorder:
     """A client of redis-py that records what kombu sends with it."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self) -> None:
         self.sent: list[tuple[str, str, str]] = []
-        #: Declares the queue, which a connection does before its first message.
-        self.sadd = client.sadd
 
     def lpush(self, key: str, payload: str) -> None:
         self.sent.append(("lpush", key, payload))
@@ -123,12 +121,14 @@ class RepeatedMessages:
             kombu.exceptions.OperationalError: The broker is unavailable. Some of them may have been sent.
         """
         amqp: Any = app.amqp
-        if not isinstance(amqp, OneClientMessages) or amqp.sent_events.is_attached or _has_receivers():
+        if not isinstance(amqp, OneClientMessages) or amqp.sent_events.is_attached or _is_watched(app):
             return False
         with (
             app.producer_or_acquire() as producer,
             producer.connection._reraise_as_library_errors(),  # noqa: SLF001 - as in `send_task`
         ):
+            if app.conf.task_publish_retry:  # as `Producer.publish`, before the connection is used
+                producer.connection.transport_options.update(app.conf.task_publish_retry_policy)
             recorded = self._find(app, producer, kind, send_through_celery)
             if recorded is None:
                 return False
@@ -166,32 +166,41 @@ class RepeatedMessages:
         known = thread.recorded.get(kind)
         if known is not None and now < known.at_s + _REFRESH_S:
             return known
-        channel = producer.channel
-        if not isinstance(channel, OneClientChannel | OneClientSentinelChannel):
+        if not issubclass(
+            producer.connection.get_transport_cls().Channel, OneClientChannel | OneClientSentinelChannel
+        ):
             return None
-        made_up = MessageIds(new_id(), _MADE_UP_MS)
-        with channel.conn_or_acquire() as client:
-            recorder = _Recorder(client)
-        with channel.recording(recorder):
-            try:
-                send_through_celery(producer, made_up)
-            except _NotRecorded:
-                return None
+        try:
+            commands, others = (_record(producer, send_through_celery) for _ in range(2))
+        except (_NotRecorded, ValueError, LookupError):
+            return None
+        if commands != others or [command.name for command in commands[:1]] != ["lpush"]:
+            return None  # more than the ids differs
         policy = dict(app.conf.task_publish_retry_policy) if app.conf.task_publish_retry else None
-        commands = [_command(*sent, made_up) for sent in recorder.sent]
         recorded = thread.recorded[kind] = _Recorded(now, commands, policy)
         return recorded
 
 
-def _has_receivers() -> bool:
-    return any(signal.receivers for signal in _SIGNALS)
+def _is_watched(app: Celery) -> bool:
+    """Return whether another program changes or counts each message, or an enclosing Celery task is its parent."""
+    send: Any = type(app).send_task
+    is_own = getattr(send, "__globals__", {}).get("__name__") == Celery.__module__
+    return not is_own or app.current_worker_task is not None or any(signal.receivers for signal in _SIGNALS)
+
+
+def _record(producer: Any, send_through_celery: Callable[[Any, MessageIds], None]) -> list[_Command]:
+    """Return the commands that send a message of made-up ids. Raises _NotRecorded, ValueError or LookupError."""
+    made_up, recorder = MessageIds(new_id(), _MADE_UP_MS), _Recorder()
+    with producer.channel.recording(recorder):
+        send_through_celery(producer, made_up)
+    return [_command(*sent, made_up) for sent in recorder.sent]
 
 
 def _command(name: str, key: str, payload: str, made_up: MessageIds) -> _Command:
     envelope = json.loads(payload)
     body = json.loads(b64decode(envelope["body"]))
     envelope["body"], envelope["properties"]["delivery_tag"] = "<body>", "<tag>"
-    if isinstance(body, dict):  # an event
+    if name == "publish":  # an event
         body["clock"], body["timestamp"] = "<clock>", "<time>"
     return _Command(name, key, _template(envelope, made_up), _template(body, made_up))
 

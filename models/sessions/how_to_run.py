@@ -72,14 +72,14 @@ def binding_of_name(name: str, where: str) -> AgentBinding:
         InvalidInput: It is not the name of an agent.
     """
     try:
-        return _binding_of_name(name)
+        # A binding is immutable, but for its parameters: each session has its own.
+        return _binding_of_name(name).model_copy(update={"parameters": {}})
     except ValidationError as error:
         raise invalid_input(error, where) from None
 
 
 @lru_cache(maxsize=1_024)
 def _binding_of_name(name: str) -> AgentBinding:
-    # Bindings are immutable, so the sessions of a program share them.
     return AgentBinding(agent=name)
 
 

@@ -233,14 +233,22 @@ Command = tuple[ScriptValue, ...]
 def run_in_order(client: Redis, stages: Sequence[Sequence[ScriptCall | Command]]) -> list[list[Any]]:
     """Run idempotent scripts and commands: each stage after the stage before it.
 
-    This takes one round trip; in a cluster one for each stage and node.
+    This takes one round trip, in which a stage also runs if the one before it has failed; in a cluster one for each stage and
+    node, and a stage that fails is the last one.
 
     Returns:
         The answers of each stage.
 
     Raises:
         ScriptError: A script failed. Others may have been executed, also those of later stages.
+        redis.ResponseError: The same of a command.
     """
+    if hasattr(client, "send_in_order"):  # a single server
+        return _run_together(client, stages)
+    return [answers for stage in stages for answers in _run_together(client, [stage])]
+
+
+def _run_together(client: Redis, stages: Sequence[Sequence[ScriptCall | Command]]) -> list[list[Any]]:
     commands = [[one.command() if isinstance(one, ScriptCall) else one for one in stage] for stage in stages]
     try:
         answers = _send_in_order(client, commands)

@@ -66,9 +66,9 @@ class SessionIndex(DueIndex):
     ) -> list[ScriptCall]:
         """Return the calls that add sessions, in their order; `listed_times` reads the answer of the first one."""
         # The list is written first, so that a reader that misses a session knows that it is about to be
-        # opened. A session that was listed long ago may have expired: it gets a new time.
+        # opened.
         script = load_script("due_index/list")
-        args = script.arg_list({"renew_ms": ORPHAN_MS // 2, "most": LISTED}, list(first_check_ms))
+        args = script.arg_list({"most": LISTED}, list(first_check_ms))
         calls = [ScriptCall(script, [SESSIONS], args, as_text=True), _enter_call(DUE, first_check_ms)]
         if archive_in_ms is not None:
             calls.append(_enter_call(ARCHIVE_QUEUE, dict.fromkeys(first_check_ms, archive_in_ms)))

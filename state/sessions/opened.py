@@ -1,8 +1,8 @@
-"""Write of new sessions, with their entries in the indexes, in one round trip (in a cluster: in three).
+"""Write of new sessions, with their entries in the indexes, in two round trips (in a cluster: in four or five).
 
 The keys of a session and the indexes are in different slots, so no script can write all of them. The order decides what a
-crash leaves behind: index entries without a session, which the sweep removes, but never a session that the sweep does not
-find.
+crash or an error leaves behind: index entries without a session, which the sweep removes, but never a session that the
+sweep does not find. So a session is opened after its entries have been written.
 """
 
 from __future__ import annotations
@@ -40,14 +40,10 @@ def open_sessions(
     first_check_ms = {opening.collab.collab_id: delay_ms for opening, delay_ms in openings}
     opened = [opening for opening, _ in openings]
     counted = [opening for opening in opened if not opening.draft]
-    listed, *_, created, added = run_in_order(
-        client,
-        [
-            *([call] for call in index.adding_calls(first_check_ms, archive_in_ms=archive_in_ms)),
-            opening_calls(opened),
-            [adding_command(opening.collab.collab_id, opening.collab.mode) for opening in counted],
-        ],
-    )
+    entries = [[call] for call in index.adding_calls(first_check_ms, archive_in_ms=archive_in_ms)]
+    entered_ms = listed_times(first_check_ms, run_in_order(client, entries)[0][0])
+    counting = [adding_command(opening.collab.collab_id, opening.collab.mode) for opening in counted]
+    created, added = run_in_order(client, [opening_calls(opened), counting])
     answers = {
         opening.collab.collab_id: read_answer(opening.collab.collab_id, raw)
         for opening, raw in zip(opened, created, strict=True)
@@ -56,7 +52,6 @@ def open_sessions(
         session_id = opening.collab.collab_id
         if was_added and not _is_unfinished(answers[session_id].state):
             index.live.remove(session_id)
-    entered_ms = listed_times(first_check_ms, listed[0])
     for session_id, answer in answers.items():
         state = answer.state
         if state and state.opened_ms - entered_ms[session_id] > _SOON_MS:

@@ -68,10 +68,10 @@ def turn_position(
         ends_round=state.ends_round,
         decides=planned.expects is Expects.DECISION,
     )
-    changes: dict[str, object] = {"ending": describe_ending(spec.stop, mode.ending(position))}
     if planned.reduces:
-        changes["is_last"] = True
-    return position.model_copy(update={**changes, **_alignment(facts, state)})
+        position = position.model_copy(update={"is_last": True})
+    ending = describe_ending(spec.stop, mode.ending(position))
+    return position.model_copy(update={"ending": ending, **_alignment(facts, state)})
 
 
 def _alignment(facts: SessionFacts, state: SessionState) -> dict[str, object]:

@@ -90,3 +90,32 @@ def test_receivers_of_signals_get_each_message(app, server, prefix):
     assert seen == ids
     assert server.llen(f"{prefix}{QUEUE}") == 2
     server.delete(f"{prefix}{QUEUE}")
+
+
+def test_wrapped_send_task_gets_each_message(app, server, prefix):
+    """As by the integration of an error tracker."""
+    seen = []
+
+    class Traced(type(app)):
+        def send_task(self, *args: Any, **how: Any) -> Any:
+            seen.append(how["task_id"])
+            return super().send_task(*args, **how)
+
+    ids = [new_id() for _ in range(2)]
+    app.__class__ = Traced
+    TaskGraph(lambda: app).send_first_steps(FirstStep(one, 1) for one in ids)
+    assert seen == ids
+    server.delete(f"{prefix}{QUEUE}")
+
+
+def test_message_of_a_celery_task_is_its_child_only_while_it_runs(app, server, prefix):
+    @app.task(name="submits", shared=False)
+    def submits() -> None:
+        TaskGraph(lambda: app).send_first_steps([FirstStep(new_id(), 1)])
+
+    submits.apply()
+    TaskGraph(lambda: app).send_first_steps([FirstStep(new_id(), 1)])
+    first, second = (json.loads(it)["headers"] for it in server.lrange(f"{prefix}{QUEUE}", 0, -1)[::-1])
+    assert second["parent_id"] is None
+    assert first.keys() == second.keys()
+    server.delete(f"{prefix}{QUEUE}")

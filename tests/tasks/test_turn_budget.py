@@ -140,6 +140,6 @@ def test_submit(installation: InlineInstallation, meter: Meter, monkeypatch: pyt
     with meter.measured(TURNS) as costs:
         for _ in range(TURNS):
             submit()
-    assert costs <= Costs(scripts=3, commands=24, sent_bytes=330, round_trips=1, validations=12), costs
+    assert costs <= Costs(scripts=3, commands=24, sent_bytes=320, round_trips=2, validations=12), costs
     for job in (installation.client.get_job(it) for it in installation.runtime.index.list_ids()):
         job.cancel()

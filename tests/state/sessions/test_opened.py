@@ -1,7 +1,8 @@
-"""New sessions with their index entries: in one round trip, in an order that a crash at any point respects."""
+"""New sessions with their index entries: in two round trips, in an order that a crash at any point respects."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,11 +36,15 @@ def test_session_that_exists_is_in_the_indexes_wherever_the_client_dies(
     client: Redis, monkeypatch: pytest.MonkeyPatch, sent: int
 ) -> None:
     """The server has read the first commands only."""
-    opening, send = opening_of(client), client.send_in_order
+    opening, send, left = opening_of(client), client.send_in_order, sent
 
     def send_a_part(stages: Any) -> Any:
-        send(stages[:sent])
-        raise Died
+        nonlocal left
+        answers = send(stages[:left])
+        left -= len(answers)
+        if len(answers) < len(stages) or not left:
+            raise Died
+        return answers
 
     monkeypatch.setattr(client, "send_in_order", send_a_part)
     client.script_load(load_script("sessions/open").text)
@@ -88,12 +93,33 @@ def test_failed_script_is_named(client: Redis) -> None:
     client.delete(*(session_key(session_id, name) for name in ("session", "events", "journal")))
 
 
-def test_many_sessions_are_opened_in_one_round_trip(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_sessions_are_opened_in_two_round_trips(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     openings = [opening_of(client) for _ in range(50)]
     client.script_load(load_script("sessions/open").text)
     sent, send = [], client.send_in_order
     monkeypatch.setattr(client, "send_in_order", lambda stages: (sent.append(1), send(stages))[1])
     monkeypatch.setattr(client, "evalsha", lambda *_: pytest.fail("a round trip of its own"))
     answers = open_sessions(client, [(one, HOUR) for one in openings], archive_in_ms=None)
-    assert ([it.word for it in answers], len(sent)) == (["opened"] * 50, 1)
+    assert ([it.word for it in answers], len(sent)) == (["opened"] * 50, 2)
     assert client.zcard(DUE) == 50 == client.zcard(LIVE)
+
+
+@pytest.mark.parametrize("key", [SESSIONS, DUE, ARCHIVE_QUEUE])
+def test_error_of_an_index_leaves_no_session(client: Redis, key: str) -> None:
+    client.set(key, "not an index")
+    opening = opening_of(client)
+    with pytest.raises(ScriptError):
+        open_sessions(client, [(opening, HOUR)], archive_in_ms=HOUR)
+    assert not client.exists(session_key(opening.collab.collab_id, "session"))
+    client.delete(key)
+
+
+def test_conflict_leaves_the_session_in_its_place_in_the_list(client: Redis) -> None:
+    opening = opening_of(client)
+    session_id = opening.collab.collab_id
+    open_sessions(client, [(opening, HOUR)], archive_in_ms=None)
+    client.zincrby(SESSIONS, -2 * ORPHAN_MS, session_id)
+    listed = client.zscore(SESSIONS, session_id)
+    (answer,) = open_sessions(client, [(replace(opening, digest="another"), HOUR)], archive_in_ms=None)
+    assert answer.word == "conflict"
+    assert client.zscore(SESSIONS, session_id) == listed
