@@ -11,7 +11,7 @@ from redis import Redis
 from servers.ports import own_port
 from sessions.table import Table
 from symposia.memory.rooms import DialogMemory
-from symposia.models.errors import RedisUnavailable, UnsuitableRedis
+from symposia.models.errors import RedisUnavailable, ScriptError, UnsuitableRedis
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.limits import DailyLimits, Rate, SpendingBounds
 from symposia.models.text.ids import new_id, utcnow
@@ -25,7 +25,7 @@ from symposia.state.following import afollow
 from symposia.state.presence import BeatPresence
 from symposia.state.redis.cluster import info_by_server
 from symposia.state.redis.connect import aconnect, check_reachable, connect
-from symposia.state.redis.keys import ARCHIVE_QUEUE, LIVE, PREFIX
+from symposia.state.redis.keys import ARCHIVE_QUEUE, DUE, LIVE, PREFIX, session_key
 from symposia.state.sessions.index import SessionIndex
 from symposia.state.sessions.opened import open_sessions
 from symposia.state.sessions.requests import Opening
@@ -71,6 +71,15 @@ def test_many_sessions_are_opened_on_every_server(there):
     assert [it.word for it in open_sessions(there, timed, archive_in_ms=0)] == ["exists"] * 6
     assert store.digests(ids) == ids
     assert (index.unfinished(), there.zcard(LIVE), there.zcard(ARCHIVE_QUEUE)) == (6, 6, 6)
+
+
+def test_error_of_an_index_leaves_no_session(there):
+    there.set(DUE, "not an index")
+    opening = Opening(Table(there, opened=False).collab, spec="{}", digest="d")
+    with pytest.raises(ScriptError):
+        open_sessions(there, [(opening, 60_000)], archive_in_ms=None)
+    assert not there.exists(session_key(opening.collab.collab_id, "session"))
+    there.delete(DUE)
 
 
 def test_other_stores_work_on_every_server(there):
