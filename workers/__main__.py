@@ -50,10 +50,10 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
     from celery.bin.worker import worker
 
     from ..models.errors import SymposiaError
-    from ..models.extras import check_installed
+    from ..models.extras import check_installed, is_installed
 
     commands = [_without_detach(command) for command in (worker, beat)]
-    if "flower" in arguments:
+    if arguments[:1] == ["flower"] and is_installed("flower"):
         from flower.command import flower
 
         commands.append(flower)

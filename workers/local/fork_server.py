@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import os
 import select
 import signal
@@ -22,8 +23,10 @@ from io import TextIOWrapper
 
 from .forked_program import MAX_MESSAGE_BYTES, run_fork_server
 
-#: Maximum seconds until the fork server answers; it first imports the code.
-_ANSWER_TIMEOUT_S = 60.0
+log = logging.getLogger(__name__)
+
+#: Maximum seconds until the fork server answers.
+_ANSWER_TIMEOUT_S = 10.0
 #: Commands that can run in a fork: `python -m MODULE ...`.
 _PREFIX = (sys.executable, "-m")
 
@@ -94,20 +97,32 @@ class ForkServer:
             socket.send_fds(self._socket, [order], [writes])
             while (message := self._receive(_ANSWER_TIMEOUT_S)) is not None:
                 pid, code = message
-                if code is None:
+                if code is None and pid:
                     return ForkedProcess(self, pid, output)
+                if not pid:  # it could not fork
+                    output.close()
+                    return None
             self.close()  # a late fork would be a second process
         output.close()
         return None
 
     def exit_code(self, pid: int) -> int | None:
         """Return the exit code of a fork; None: it runs."""
-        while self._receive(0) is not None:
-            pass
+        self._receive_all()
+        if self._exit_codes.get(pid) is None and not _exists(pid):
+            self._receive_all()
+            # Its end was reported, and an interrupt of this thread lost the message.
+            self._exit_codes[pid] = -signal.SIGKILL if (code := self._exit_codes.get(pid)) is None else code
         return self._exit_codes.get(pid)
 
+    def _receive_all(self) -> None:
+        while self._receive(0) is not None:
+            pass
+
     def close(self) -> None:
-        """End the fork server; forks that run are killed."""
+        """End the fork server; forks that run are killed. A second call does nothing."""
+        if not self._is_running:
+            return
         self._is_running = False
         self._socket.close()
         with suppress(ProcessLookupError, ChildProcessError):
@@ -123,13 +138,23 @@ class ForkServer:
         except ConnectionResetError:
             message = b""
         if not message:  # the fork server has ended, and the kernel has killed its forks
+            log.warning("the fork server has ended, services start in interpreters of their own")
             self.close()
             running = [pid for pid, code in self._exit_codes.items() if code is None]
             self._exit_codes.update(dict.fromkeys(running, -signal.SIGKILL))
             return None
         pid, code = json.loads(message)
-        self._exit_codes[pid] = code
+        if pid:
+            self._exit_codes[pid] = code
         return pid, code
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def start_fork_server(modules: Sequence[str]) -> ForkServer | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import json
+import logging
 import os
 import runpy
 import select
@@ -14,6 +15,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
@@ -27,7 +29,10 @@ from .process_title import set_process_title
 MAX_MESSAGE_BYTES = 1 << 20
 #: Python's own default, which the command line changes for its short commands.
 _COLLECT_AFTER = (700, 10, 10)
-_HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD)
+#: Signals that ask a process to end. The fork server ignores them, because its end would kill the services: those stop when
+#: they get the same signal, or when `symposia up` tells them.
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_HANDLED = (*_ENDING, signal.SIGCHLD)
 
 
 def run_fork_server(orders: socket.socket, parent: int) -> NoReturn:
@@ -36,14 +41,29 @@ def run_fork_server(orders: socket.socket, parent: int) -> NoReturn:
         end_this_with_parent(parent)
         os.setpgid(0, 0)  # Ctrl-C signals the whole process group
         hide_environment()
+        _forget_parent(orders)
         set_process_title("symposia up: fork server")
         _default_signals()
+        for number in _ENDING:
+            signal.signal(number, lambda *_: None)  # not SIG_IGN, which the forks would keep
         order = _serve(orders)
         if order is not None:
             _run_program(*order)
     except BaseException:  # noqa: BLE001 - nothing of the caller must run in this process
         traceback.print_exc()
     os._exit(1)
+
+
+def _forget_parent(orders: socket.socket) -> None:
+    """Drop what `symposia up` has and a new interpreter would not have: handlers of logs and errors, files of its shell."""
+    for name in ("", "symposia"):
+        logging.getLogger(name).handlers.clear()
+    sys.excepthook = sys.__excepthook__
+    for path in [*Path("/proc/self/fd").iterdir()]:
+        descriptor = int(path.name)
+        with suppress(OSError):  # that of the list
+            if descriptor not in (0, 1, 2, orders.fileno()) and os.get_inheritable(descriptor):
+                os.close(descriptor)
 
 
 def _serve(orders: socket.socket) -> tuple[dict[str, Any], int] | None:
@@ -62,9 +82,15 @@ def _serve(orders: socket.socket) -> tuple[dict[str, Any], int] | None:
         if not message:
             return None
         server = os.getpid()
-        if pid := os.fork():
-            orders.send(json.dumps([pid, None]).encode())
-            os.close(descriptors[0])
+        # A signal to a new fork waits until the fork can handle it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+        if pid := _fork(descriptors):
+            with suppress(OSError):  # `up` may signal its group at once
+                os.setpgid(pid, pid)
+            orders.send(json.dumps([max(pid, 0), None]).encode())
+            for descriptor in descriptors:
+                os.close(descriptor)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
             continue
         end_this_with_parent(server)
         signal.set_wakeup_fd(-1)
@@ -72,6 +98,14 @@ def _serve(orders: socket.socket) -> tuple[dict[str, Any], int] | None:
             os.close(descriptor)
         orders.close()
         return json.loads(message), descriptors[0]
+
+
+def _fork(descriptors: Sequence[int]) -> int:
+    """Fork; return the id of the fork, 0 in the fork, and -1 if there are too many processes or open files."""
+    try:
+        return os.fork() if descriptors else -1
+    except OSError:
+        return -1
 
 
 def _report_ended(orders: socket.socket) -> None:
@@ -91,6 +125,7 @@ def _default_signals() -> None:
 def _run_program(order: dict[str, Any], output: int) -> NoReturn:
     """Do in this fork what `python -m` would do in a new process, and end it."""
     _default_signals()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
     os.setpgid(0, 0)
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -106,7 +141,7 @@ def _run_program(order: dict[str, Any], output: int) -> NoReturn:
             stream.reconfigure(line_buffering=True)
     if not sys.flags.safe_path:
         sys.path[0] = str(Path.cwd())
-    sys.argv = [module, *arguments]
+    sys.argv = ["-m", *arguments]  # as `python -m`, until the module is found
     gc.set_threshold(*_COLLECT_AFTER)
     gc.enable()
     code = 0
@@ -118,10 +153,9 @@ def _run_program(order: dict[str, Any], output: int) -> NoReturn:
         sys.excepthook(*sys.exc_info())
         code = 1
     # What the interpreter does at its end, without the destruction of all objects, which would copy their pages.
-    with suppress(BaseException):
-        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
-        atexit._run_exitfuncs()  # noqa: SLF001
-        sys.stdout.flush()
+    for end_part in (threading._shutdown, atexit._run_exitfuncs, sys.stdout.flush):  # type: ignore[attr-defined]  # noqa: SLF001
+        with suppress(BaseException):
+            end_part()
     os._exit(code)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +16,8 @@ _BOUNDS = (45, 46, 47, 48)
 
 def set_process_title(title: str) -> None:
     """Overwrite the arguments of this process, as setproctitle does; the end of a title that is too long is cut."""
+    with suppress(OSError):  # the short name, by which a command such as `killall` finds a process
+        Path("/proc/self/comm").write_text(Path(sys.executable).name, encoding="utf-8")
     # A title that is longer than the arguments overwrites the first variables, too. So the C library gets copies of them.
     replace_environment()
     with suppress(OSError, ValueError, IndexError):

@@ -91,6 +91,33 @@ def test_fork_ends_with_its_parents(start, victim):
         assert program.communicate(timeout=patient(10))[0].split() == [str(-signal.SIGKILL)]
 
 
+def test_signal_to_all_processes_ends_no_fork_server(start):
+    """As from a service manager that stops a control group: the services end by themselves."""
+    handler = "signal.signal(15, lambda *_: (time.sleep(0.3), print('done'), sys.exit(0)))"
+    program = start(f"import signal; {handler}; print('ready', flush=True); time.sleep(600)")
+    server, fork = json.loads(program.stdout.readline())
+    assert [program.stdout.readline().strip() for _ in range(2)][1] == "ready"
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        os.kill(server, number)
+    os.kill(fork, signal.SIGTERM)
+    assert program.communicate(timeout=patient(20))[0].split() == ["done", "0"]
+
+
+def test_fork_has_no_handler_of_the_log_of_its_parent(start, tmp_path):
+    then = "import logging; logging.getLogger('symposia').warning('once'); print(sys.argv[0], sys.excepthook)"
+    text = (tmp_path / "parent.py").as_posix()
+    Path(text).write_text(
+        PROGRAM.replace("server = start", "import logging\nlogging.basicConfig()\nserver = start")
+    )
+    (tmp_path / "child.py").write_text(CHILD.format(then=then))
+    command = [sys.executable, text, str(tmp_path), "child"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=patient(60), check=True
+    )
+    assert done.stdout.count("once") == 1
+    assert "built-in function excepthook" in done.stdout
+
+
 def test_services_import_no_library_of_models_or_signatures():
     """What is imported before the forks is memory of each of them."""
     code = (
