@@ -81,7 +81,7 @@ def test_program_takes_celery_options(tmp_path, command):
         (["worker", "--dance"], {}, "No such option"),
         (["worker", "--detach"], {}, "No such option"),
         (["worker", "--pool"], {}, "requires an argument"),
-        (["flower"], {}, "No such command 'flower'"),
+        (["shell"], {}, "No such command 'shell'"),
     ],
 )
 @pytest.mark.long

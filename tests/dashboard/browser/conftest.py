@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,12 +106,23 @@ class Services:
             prune(self.client.archive, redis, before_ms=SessionIndex(redis).now_ms())
 
     def kill_flower(self) -> None:
-        """Kills Flower. It is started again, which takes seconds."""
+        """Kills Flower. It is started again at once."""
         before = self._flower_processes()
         assert before
         for pid in before:
             psutil.Process(pid).kill()
         until(lambda: not before & self._flower_processes(), what="Flower has ended")
+
+    @contextmanager
+    def without_flower(self) -> Iterator[None]:
+        """Kills Flower; its supervisor starts it again after the block."""
+        supervisor = self.running.process.pid
+        os.kill(supervisor, signal.SIGSTOP)
+        try:
+            self.kill_flower()
+            yield
+        finally:
+            os.kill(supervisor, signal.SIGCONT)
 
     def wait_for_flower(self) -> None:
         """Waits until Flower answers."""

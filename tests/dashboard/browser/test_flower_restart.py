@@ -63,12 +63,12 @@ def test_open_pages_resume_after_a_restart(services, gated_sessions, submit, ope
     expect(texts).to_have_count(2)
     expect(turns_of(listed, job)).to_contain_text(f"2 of {TURNS} turns")
 
-    services.kill_flower()
-    expect(page.locator("#health")).to_contain_text("No connection to Flower since")
-    expect(listed.locator("#health")).to_contain_text("No connection to Flower since")
-    gated_sessions.step(3)
-    until(lambda: len(list(job.messages())) == 3, what="a turn ends while Flower is down")
-    unseen = submit(1)
+    with services.without_flower():
+        expect(page.locator("#health")).to_contain_text("No connection to Flower since")
+        expect(listed.locator("#health")).to_contain_text("No connection to Flower since")
+        gated_sessions.step(3)
+        until(lambda: len(list(job.messages())) == 3, what="a turn ends while Flower is down")
+        unseen = submit(1)
     expect(page.locator("#health")).not_to_contain_text("No connection")
     expect(listed.locator("#health")).not_to_contain_text("No connection")
     expect(turns_of(listed, job)).to_contain_text(f"3 of {TURNS} turns")
@@ -95,10 +95,10 @@ def test_resumed_page_equals_a_fresh_one(services, gated_sessions, submit, open_
     gated_sessions.step(1)
     gated_sessions.step(2)
     expect(page.locator("#turns > .turn")).to_have_count(3)
-    services.kill_flower()
-    gated_sessions.step(3)
-    gated_sessions.step(4)
-    until(lambda: len(list(job.messages())) == 4, what="turns end while Flower is down")
+    with services.without_flower():
+        gated_sessions.step(3)
+        gated_sessions.step(4)
+        until(lambda: len(list(job.messages())) == 4, what="turns end while Flower is down")
     gated_sessions.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
 
