@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ from symposia.models.sessions.submission import Submission
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import ARCHIVE_QUEUE, DUE, SESSIONS, session_key
 from symposia.state.sessions import index as index_module
-from symposia.tasks.sessions import opening as opening_module
+from symposia.state.sessions import opened as opened_module
 from symposia.tasks.sessions.sweep import sweep
 
 # A session is restored for every command of whoever does it.
@@ -32,20 +32,34 @@ MAX_COMMANDS = 60
 @contextmanager
 def after_command(client: Redis, number: int, do: Callable[[], object], sent: list[str]) -> Iterator[None]:
     """Run an action right after the client's command with this number; `sent` gets the commands."""
-    originals = {name: getattr(client, name) for name in ("execute_command", "evalsha")}
+    originals = {name: getattr(client, name) for name in ("execute_command", "evalsha", "send_in_order")}
+
+    def count(command: str) -> None:
+        sent.append(command)
+        if len(sent) == number:
+            do()
 
     def counted(name: str) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
             answer = originals[name](*args, **options)
-            sent.append(name if name == "evalsha" else str(args[0]))
-            if len(sent) == number:
-                do()
+            count(name if name == "evalsha" else str(args[0]))
             return answer
 
         return call
 
-    for name in originals:
+    def send_in_order(stages: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Send one command at a time: the server may run those of others between them."""
+
+        def send(command: Any) -> Any:
+            ((answer,),) = originals["send_in_order"]([[command]])
+            count(str(command[0]))
+            return answer
+
+        return [[send(command) for command in stage] for stage in stages]
+
+    for name in ("execute_command", "evalsha"):
         setattr(client, name, counted(name))
+    client.send_in_order = send_in_order  # type: ignore[attr-defined]
     try:
         yield
     finally:
@@ -118,7 +132,7 @@ def pace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     """In hours: by the time anybody looks, the entry is older than that of a session that is about to be opened."""
     if request.param == "in hours":
         monkeypatch.setattr(index_module, "ORPHAN_MS", -1)
-        monkeypatch.setattr(opening_module, "_SOON_MS", -1)
+        monkeypatch.setattr(opened_module, "_SOON_MS", -1)
 
 
 @pytest.mark.usefixtures("pace")
