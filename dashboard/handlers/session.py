@@ -100,7 +100,7 @@ class SessionPage(PageHandler):
             html=fragments.html,
             lists=fragments.lists,
             params=params,
-            is_followed=not view.opened.is_complete,
+            is_followed=not view.is_complete,
             sent=sent_pages(self.application).put(SentFragments.of(fragments)),
             events=session_html(self).render("events", session_id, page=events, params=params),
             comparison=comparison,

@@ -87,6 +87,8 @@ class SessionView:
 
     opened: OpenSession
     row: CollabRow
+    #: Whether the session has ended, and the fragments that were read last show everything of it.
+    is_complete: bool
 
     def __init__(
         self,
@@ -110,6 +112,8 @@ class SessionView:
         if row is not None and row["ended_ms"] is not None and not opened.parts.state.is_final:
             await opened.read(is_outdated=True)
         self._revision = opened.revision
+        # Now, because the session may end while the fragments are made. The list may have the end later than the session.
+        self.is_complete = opened.is_complete and (row is None or row["ended_ms"] is not None)
         self.row = row or self._build_row(opened.parts)
         children = [self._services.sessions.get(child.session_id) for child in opened.parts.children]
         times = self.params.times(self._now_ms(opened.parts))
@@ -166,7 +170,7 @@ class SessionStream(StreamHandler):
         view = open_session_view(self, parts[0])
         await open_sessions(self).get(parts[0])  # an unknown session is not found
         await self.send(OPENING)
-        await send_fragments(self, view, self.send, until=lambda: view.opened.is_complete)
+        await send_fragments(self, view, self.send, until=lambda: view.is_complete)
         await self.send(_END_EVENT)
 
 

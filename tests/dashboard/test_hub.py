@@ -7,6 +7,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,12 +16,17 @@ from scaling import patient
 from servers.redis_nodes import own_cluster
 from sessions.submitted import submit_two
 from symposia.client import Client
+from symposia.client.aio.client import AsyncClient
 from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import load_settings
+from symposia.dashboard.handlers.session_stream import SessionView
 from symposia.dashboard.live import hub as hub_module
+from symposia.dashboard.live.fragments import Fragments
 from symposia.dashboard.live.hub import Hub
+from symposia.dashboard.live.open_session import OpenSessions
 from symposia.dashboard.live.positions import BEGINNING, read_positions
 from symposia.dashboard.live.session_list import SessionList
+from symposia.dashboard.views.session.params import SessionParams
 from symposia.jobs.conditions import AttentionLimits
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import aconnect, connect
@@ -142,6 +149,34 @@ def test_cancelled_session_is_sent_once(redis_url: str, tmp_path: Path):
                 await hub._find_all()
             assert sessions.revision == revision
             assert not await sessions.wait_for_change(revision, timeout_s=0.1)
+
+    run(follow, redis_url, redis_url, tmp_path)
+
+
+class StatusHtml:
+    """Renders the status of a session only."""
+
+    def fragments(self, _shown: object, row: Any, *_others: object) -> Fragments:
+        return Fragments({"status": row["status"]})
+
+
+def test_page_is_followed_until_the_list_has_the_end(redis_url: str, tmp_path: Path):
+    async def follow(client: Client) -> None:
+        job = submit_two(client, "Ends")
+        settings = load_settings(redis_url=redis_url, data_dir=str(tmp_path))
+        async with hub_of(redis_url) as (hub, sessions), AsyncClient(settings) as reader:
+            await hub.stop()
+            job.cancel()
+            services: Any = SimpleNamespace(client=reader, sessions=sessions, hub=hub)
+            opened, html = OpenSessions(reader, hub.streams), StatusHtml()
+            view = SessionView(services, opened, html, job.id, SessionParams())
+            assert (await view.read()).html == {"status": "active"}
+            assert view.opened.is_complete
+            assert not view.is_complete
+            await hub.start()
+            await until(sessions, lambda: statuses(sessions) == {"Ends": "cancelled"})
+            assert (await view.read()).html == {"status": "cancelled"}
+            assert view.is_complete
 
     run(follow, redis_url, redis_url, tmp_path)
 
