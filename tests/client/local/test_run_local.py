@@ -61,7 +61,7 @@ def test_next_turn_begins_with_the_newest_agents():
 
     with LocalClient({"ada": replacing, "ben": lambda _turn: "old"}) as client:
         job = client.submit(COLLAB, agents={"ada": "ada", "ben": "ben"}, stop={"max_rounds": 1})
-        assert texts(job.result(timeout=60)) == ["replaced", "new"]
+        assert texts(job.result(timeout=patient(60))) == ["replaced", "new"]
 
 
 def test_slow_sessions_take_turns_in_one_thread():
@@ -75,7 +75,7 @@ def test_slow_sessions_take_turns_in_one_thread():
     with LocalClient({"slow": slow}, threads=1) as client:
         how = {"agents": {"ada": "slow", "ben": "slow"}, "stop": {"max_rounds": 3}}
         jobs = [client.submit(COLLAB, **how) for _ in range(2)]
-        assert [job.result(timeout=60).turns for job in jobs] == [6, 6]
+        assert [job.result(timeout=patient(60)).turns for job in jobs] == [6, 6]
     assert sum(one != other for one, other in pairwise(order)) >= 4
 
 
