@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def replace_environment(variables: Mapping[str, str] | None = None) -> None:
-    """Set all variables of this process anew.
+    """Replace all environment variables of this process.
 
     The C library then has copies of them: nothing uses the memory in which the process got them.
 

@@ -107,22 +107,20 @@ class Claim:
     process: str = ""
 
 
-def format_claim(claim: Claim, seen: SeenMessage | None) -> str:
-    """Return the claim on the turn of a plan in the format that `commit` reads; `seen` as in `SessionStore.begin`."""
-    return dump_json(
-        {
-            "scope": claim.scope,
-            "token": claim.token,
-            "lease_ms": claim.lease_ms,
-            "timeout_ms": claim.timeout_ms,
-            "window": claim.window,
-            "task_id": claim.task_id,
-            "parent_id": claim.parent_id,
-            "process": claim.process,
-            "seen": seen.entry_id if seen else "",
-            "seen_sha": seen.sha if seen else "",
-        }
-    )
+def claim_args(claim: Claim, seen: SeenMessage | None) -> dict[str, str | int]:
+    """Return what `begin` and `commit` need to grant a turn, by the names of `begin`; `seen` as in `SessionStore.begin`."""
+    return {
+        "scope": claim.scope,
+        "token": claim.token,
+        "lease_ms": claim.lease_ms,
+        "timeout_ms": claim.timeout_ms,
+        "window": claim.window,
+        "task_id": claim.task_id,
+        "parent_id": claim.parent_id,
+        "process": claim.process,
+        "seen": seen.entry_id if seen else "",
+        "seen_sha": seen.sha if seen else "",
+    }
 
 
 def format_notes(notes: Sequence[JournalNote]) -> str:

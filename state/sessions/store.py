@@ -14,6 +14,7 @@ from redis import Redis
 from ...models.errors import IllegalTransition, SessionConflict, SessionNotFound
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.text.ids import new_id
+from ...models.text.json_text import dump_json
 from ...models.turns.turn import MAX_SPENT
 from ..redis.formats import check_format, session_format
 from ..redis.keys import session_key
@@ -27,7 +28,7 @@ from .requests import (
     PlanWrite,
     SeenMessage,
     TurnOutput,
-    format_claim,
+    claim_args,
     format_notes,
     roles_document,
 )
@@ -94,19 +95,10 @@ class SessionStore:
         `inactive` or `unknown`.
         """
         args: dict[str, ScriptValue] = {
+            **claim_args(claim, seen),
             "number": claim.number,
-            "scope": claim.scope,
-            "token": claim.token,
-            "lease_ms": claim.lease_ms,
-            "timeout_ms": claim.timeout_ms,
-            "window": claim.window,
-            "task_id": claim.task_id,
-            "parent_id": claim.parent_id,
             "wish": claim.limit_request.model_dump_json(exclude_none=True) if claim.limit_request else "",
             "admitted": "1" if claim.admitted else "",
-            "process": claim.process,
-            "seen": seen.entry_id if seen else "",
-            "seen_sha": seen.sha if seen else "",
         }
         return self._run("turns/begin", session_id, args, lock=claim.scope, claim=claim)
 
@@ -159,7 +151,7 @@ class SessionStore:
             "notes": format_notes(output.notes),
             "expected": then.expected if then else "",
             "plan": then.document if then else "",
-            "claim": format_claim(claim, seen) if claim else "",
+            "claim": dump_json(claim_args(claim, seen)) if claim else "",
         }
         locks = (*(then.released if then else ()), *((claim.scope,) if claim else ()))
         return self._run(

@@ -29,8 +29,8 @@ from .process_title import set_process_title
 MAX_MESSAGE_BYTES = 1 << 20
 #: Python's own default, which the command line changes for its short commands.
 _COLLECT_AFTER = (700, 10, 10)
-#: Signals that ask a process to end. The fork server ignores them, because its end would kill the services: those stop when
-#: they get the same signal, or when `symposia up` tells them.
+#: Signals that ask a process to end. The fork server ignores them, because its end would kill the services. A service ends
+#: when it gets such a signal itself, from the sender or from `symposia up`.
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _HANDLED = (*_ENDING, signal.SIGCHLD)
 

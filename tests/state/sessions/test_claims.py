@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from hashlib import sha1
 
 import pytest
 
-from sessions.table import Table, turn
+from sessions.table import Table, turn, until
 from symposia.models.sessions.plan import Finish, Step
 from symposia.state.redis.keys import lock_key
 from symposia.state.sessions.requests import SeenMessage
@@ -125,7 +124,7 @@ def test_nothing_is_granted_after_the_deadline(client):
     table.open(deadline_s=0.05)
     grant = table.grant(table.plan_one())
     then = plan(table, grant)
-    time.sleep(0.06)
+    until(lambda: table.state().now_ms >= table.state().deadline_ms)
     answer = table.commit(grant, "said", then=then, claim=table.claim())
     assert (answer.numbers, answer.grant) == ((2,), None)
 
