@@ -32,7 +32,8 @@ def _no_app() -> Celery:
     raise RuntimeError("turns run in this process, without Celery")
 
 
-#: Maximum number of turns that a thread runs after the one that it took, and seconds in which it takes further ones.
+#: Maximum number of turns that a thread runs after the one that it took, and seconds in which it takes further ones: as in a
+#: worker (`patches/kept_tasks.py`, which imports Celery).
 KEPT_TURNS = 16
 KEPT_S = 0.2
 

@@ -121,7 +121,7 @@ def test_schedule_lease_belongs_to_one_worker(book):
     assert book.take_lease(NAME, "a", lease_ms=0) == "mine"
     assert book.take_lease(NAME, "b", lease_ms=60_000) == "mine"
     assert book.release(NAME, "a", look_ms=FAR_MS) == "other"
-    assert book.release(NAME, "b", look_ms=FAR_MS) == "released", "nobody has asked since it took the lease"
+    assert book.release(NAME, "b", look_ms=FAR_MS) == "released", "no other holder has asked for the lease"
 
 
 def test_release_after_a_notice_checks_again(book):

@@ -21,7 +21,7 @@ def spend(table, grant, amount, *, token=None):
     return table.store.book_usage(table.id, grant, {token or grant.token: tokens(amount)})
 
 
-def told(table):
+def reported_tokens(table):
     """Return the output tokens reported late in the journal, in order."""
     return [event["data"]["usage"]["output_tokens"] for event in table.journal("turn.spent")]
 
@@ -72,7 +72,7 @@ def test_reported_usage_of_an_older_session_counts(table, amount):
     usages = [payload["result"]["usage"] for payload in table.payloads("MAPTurnCompleted")]
     assert usages == [tokens(7).model_dump(), tokens(amount).model_dump()]
     spend(table, first, 9)
-    assert told(table) == [2]
+    assert reported_tokens(table) == [2]
 
 
 def test_turn_without_usage_reports_zero(table):
@@ -85,9 +85,9 @@ def test_usage_after_a_commit_is_in_the_journal(table, attempts):
     late, grant = attempts
     table.commit(grant, "said")
     spend(table, late, 10)
-    assert (told(table), table.state().usage) == ([10], tokens(10))
+    assert (reported_tokens(table), table.state().usage) == ([10], tokens(10))
     spend(table, late, 10)
-    assert told(table) == [10]
+    assert reported_tokens(table) == [10]
 
 
 def test_usage_after_consumption_is_in_the_journal(table, attempts):
@@ -95,14 +95,14 @@ def test_usage_after_consumption_is_in_the_journal(table, attempts):
     consume(table, grant, usage=tokens(5))
     spend(table, late, 10)
     spend(table, late, 12)
-    assert (told(table), table.state().usage) == ([10, 2], tokens(17))
+    assert (reported_tokens(table), table.state().usage) == ([10, 2], tokens(17))
 
 
 def test_usage_after_a_drop_is_in_the_journal(table, attempts):
     late, grant = attempts
     table.plan(drop=(grant.number,))
     spend(table, late, 10)
-    assert told(table) == [10]
+    assert reported_tokens(table) == [10]
 
 
 def test_usage_after_the_record_of_a_dropped_turn_is_removed_is_booked(table, attempts):
@@ -116,13 +116,13 @@ def test_usage_after_the_record_of_a_dropped_turn_is_removed_is_booked(table, at
     assert grant.number not in table.state().records
     spend(table, late, 12)
     assert table.commit(grant, "very late", usage=tokens(5)).word == "stale"
-    assert (told(table), table.state().usage) == ([10, 2, 5], tokens(17))
+    assert (reported_tokens(table), table.state().usage) == ([10, 2, 5], tokens(17))
 
 
 def test_usage_of_an_open_turn_waits_for_its_end(table, attempts):
     late, _ = attempts
     spend(table, late, 10)
-    assert told(table) == []
+    assert reported_tokens(table) == []
 
 
 def test_usage_of_a_long_past_turn_is_not_booked(table, attempts):
@@ -131,7 +131,7 @@ def test_usage_of_a_long_past_turn_is_not_booked(table, attempts):
     key = table.key("session")
     table.client.hset(key, "spent:1", table.client.hget(key, "spent:1").replace('"1"', '"65"'))
     spend(table, late, 10)
-    assert (told(table), table.state().usage) == ([], NONE)
+    assert (reported_tokens(table), table.state().usage) == ([], NONE)
 
 
 def test_turn_of_one_attempt_leaves_no_account(table):
